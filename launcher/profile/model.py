@@ -34,7 +34,8 @@ class Settings(Frozen):
 class Model(Frozen):
     """The weights and the name that clients send as ``model``."""
 
-    path: str
+    path: str | None = None
+    """None is the engine's own tiny model, for the engines that bring one (cpu, simulator)."""
     name: str
     revision: str | None = None
 
