@@ -6,6 +6,8 @@ when it is rendered, so that the same inputs give the same identity on any machi
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
@@ -17,6 +19,12 @@ from launcher.profile.model import Ready, Restart, Stop, Waiver
 Root: TypeAlias = Literal["state", "cache", "run"]
 """The deployment's own folder, the shared cache, the folder of sockets and pids."""
 RoleName: TypeAlias = Literal["prefill", "decode", "aggregated", "router"]
+
+
+MARK = "PDLAUNCH_SERVICE"
+"""Names the service in each of its processes, children included: how they are found when their supervisor is gone."""
+DIGEST = "PDLAUNCH_DIGEST"
+"""The variable that tells, in each process, the digest of the service it was started as."""
 
 
 class Origin(Frozen):
@@ -86,13 +94,22 @@ class Service(Frozen):
         return {
             "program": list(head.words),
             "flags": sorted([list(flag.words) for flag in flags]),
-            "env": {v.name: ({v.root: v.value} if v.root else v.value) for v in self.env},
+            "env": {v.name: ({v.root: v.value} if v.root else v.value) for v in self.env if v.name != DIGEST},
             "secrets": {s.name: s.file for s in self.secrets},
             "gpus": list(self.gpus),
             "host": self.host,
             "ports": dict(self.ports),
             "user": self.user,
         }
+
+    def sealed(self) -> Service:
+        """The service with its own digest in its environment, so that what runs can be told from what should run."""
+        own = Variable(name=DIGEST, value=self.digest(), origin=Origin(kind="pdlaunch"))
+        return self.model_copy(update={"env": (*(v for v in self.env if v.name != DIGEST), own)})
+
+    def digest(self) -> str:
+        """SHA-256 over `identity`; equal digests need no restart."""
+        return hashlib.sha256(json.dumps(self.identity(), sort_keys=True).encode()).hexdigest()
 
 
 class EngineUse(Frozen):
