@@ -1,0 +1,100 @@
+"""What a scheduler counts: queues, tokens, transfers; sent to the server as a snapshot whenever it changes."""
+
+import time
+from typing import Any, Final
+
+QUEUES: Final = (
+    "waiting",
+    "running",
+    "prefill_bootstrap",
+    "prefill_inflight",
+    "decode_prealloc",
+    "decode_transfer",
+)
+
+BUCKETS: Final[dict[str, tuple[float, ...]]] = {
+    "kv_transfer_latency_ms": (1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000),
+    "kv_transfer_bootstrap_ms": (1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500),
+    "kv_transfer_alloc_ms": (1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500),
+    "kv_transfer_total_mb": (1, 5, 10, 50, 100, 500, 1000, 5000, 10000),
+    "kv_transfer_speed_gb_s": (0.1, 0.5, 1, 5, 10, 25, 50, 100, 200, 400),
+}
+_KV_BYTES_PER_TOKEN: Final = 1024  # made up; only so that sizes and speeds are not all zero
+
+
+class Tally:
+    """Counters of one scheduler since it started."""
+
+    def __init__(self) -> None:
+        self.changed = False
+        self._queues: dict[str, set[str]] = {name: set() for name in QUEUES}
+        self._contexts: dict[str, int] = {}
+        self._counts = dict.fromkeys(
+            ("prefill_compute", "prefill_cache", "decode", "bootstrap_failed", "transfer_failed", "forward_passes"), 0
+        )
+        self._observed: dict[str, list[float]] = {name: [0.0] * (len(b) + 2) for name, b in BUCKETS.items()}
+        self._last_transfer = (0.0, 0.0)
+        self._rate = (time.monotonic(), 0, 0.0)
+
+    def move(self, rid: str, queue: str | None, context: int = 0) -> None:
+        """Put a request into a queue, and out of the one it was in."""
+        for members in self._queues.values():
+            members.discard(rid)
+        if queue is None:
+            self._contexts.pop(rid, None)
+        else:
+            self._queues[queue].add(rid)
+            self._contexts[rid] = context
+        self.changed = True
+
+    def count(self, name: str, number: int = 1) -> None:
+        """Add to a counter."""
+        self._counts[name] += number
+        self.changed = True
+
+    def grew(self, rid: str, context: int) -> None:
+        """A running request got a token."""
+        self._contexts[rid] = context
+        self._counts["forward_passes"] += 1
+        self.count("decode")
+
+    def transferred(self, tokens: int, *, bootstrap_s: float, transfer_s: float) -> None:
+        """One KV transfer is done."""
+        size = tokens * _KV_BYTES_PER_TOKEN
+        speed = size / max(transfer_s, 1e-6) / 1e9
+        self._last_transfer = (speed, transfer_s * 1e3)
+        for name, value in (
+            ("kv_transfer_latency_ms", transfer_s * 1e3),
+            ("kv_transfer_bootstrap_ms", bootstrap_s * 1e3),
+            ("kv_transfer_alloc_ms", 0.0),
+            ("kv_transfer_total_mb", size / 1e6),
+            ("kv_transfer_speed_gb_s", speed),
+        ):
+            self._observe(name, value)
+        self.changed = True
+
+    def _observe(self, name: str, value: float) -> None:
+        row = self._observed[name]
+        for index, bound in enumerate(BUCKETS[name]):
+            row[index] += value <= bound
+        row[-2] += 1
+        row[-1] += value
+
+    def snapshot(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        self.changed = False
+        since, tokens, rate = self._rate
+        elapsed = time.monotonic() - since
+        if elapsed >= 1:
+            rate = (self._counts["decode"] - tokens) / elapsed
+            self._rate = (time.monotonic(), self._counts["decode"], rate)
+        return {
+            "queues": {name: len(members) for name, members in self._queues.items()},
+            "used_tokens": sum(self._contexts.values()),
+            "counts": self._counts,
+            "observed": self._observed,
+            "kv_transfer_speed_gb_s": self._last_transfer[0],
+            "kv_transfer_latency_ms": self._last_transfer[1],
+            "gen_throughput": rate,
+            "timestamp": time.time(),
+        }
