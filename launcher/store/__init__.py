@@ -1,1 +1,33 @@
-"""."""
+"""Generations, journal, pointer, writer and holds: what pdlaunch keeps, and in which order it writes it."""
+
+from launcher.store.generation import About, Generation, Seal
+from launcher.store.identity import plan_digest, service_digests
+from launcher.store.journal import Event, Journal
+from launcher.store.pending import Pending
+from launcher.store.places import cache_dir, deployments, layout, run_dir, state_dir
+from launcher.store.recovery import Recovery
+from launcher.store.store import Store
+from launcher.store.who import who
+from launcher.store.writer import Writing, writer, writing
+
+__all__ = [
+    "About",
+    "Event",
+    "Generation",
+    "Journal",
+    "Pending",
+    "Recovery",
+    "Seal",
+    "Store",
+    "Writing",
+    "cache_dir",
+    "deployments",
+    "layout",
+    "plan_digest",
+    "run_dir",
+    "service_digests",
+    "state_dir",
+    "who",
+    "writer",
+    "writing",
+]

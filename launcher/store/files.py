@@ -1,0 +1,142 @@
+"""Every write of the store: whole or not at all, on the disk when the call returns, and refused in words."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import pwd
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from launcher.errors import PdlaunchError
+
+TEMPORARY = ".tmp"
+"""Suffix of what is being written; recovery removes whatever has it."""
+
+
+def write(path: Path, content: bytes, mode: int) -> None:
+    """Make the new file `path` with exactly these permission bits; on the disk, its name only after `sync_folder`."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        write_all(fd, content)
+        os.fchmod(fd, mode)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Put `content` at `path` in one step: a reader sees the old file or the new one, also after a power failure."""
+    temporary = path.with_name(path.name + TEMPORARY)
+    temporary.unlink(missing_ok=True)
+    try:
+        write(temporary, content, shared_mode(path.parent, 0o644))
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    temporary.rename(path)
+    sync_folder(path.parent)
+
+
+def remove(path: Path) -> None:
+    """Take `path` away for good; fine when it is not there."""
+    path.unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
+def write_all(fd: int, content: bytes) -> None:
+    """`os.write` until everything is written."""
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+
+
+def make_folder(path: Path) -> None:
+    """Make `path` and what is missing above it; each is open to the group where its parent is."""
+    if path.is_dir():
+        return
+    make_folder(path.parent)
+    with contextlib.suppress(FileExistsError):
+        path.mkdir()
+        path.chmod(shared_mode(path.parent, 0o755))
+        sync_folder(path.parent)
+
+
+def shared_mode(folder: Path, mode: int) -> int:
+    """`mode`, writable for the group as well where `folder` is: a state folder shared by operators stays shared."""
+    above = folder.stat().st_mode
+    return mode | 0o020 | (above & stat.S_ISGID if mode & 0o111 else 0) if above & stat.S_IWGRP else mode
+
+
+def sync_folder(path: Path) -> None:
+    """Force the names in a folder to the disk."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a file or a tree, read-only folders included; fine when it is not there."""
+    if path.is_symlink() or path.is_file():
+        path.unlink()
+    elif path.exists():
+        for folder, _, _ in os.walk(path):
+            Path(folder).chmod(0o700)
+        shutil.rmtree(path)
+
+
+@contextlib.contextmanager
+def in_words(doing: str, place: Path) -> Iterator[None]:
+    """Turn what the system refuses while `doing` something below `place` into one clear error.
+
+    Raises:
+        PdlaunchError: says what, where, why, and how to make room or get access.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise PdlaunchError(f"cannot {doing}: {_reason(error, place)}", hint=_hint(error, place)) from error
+
+
+def _reason(error: OSError, place: Path) -> str:
+    where = error.filename or place
+    match error.errno:
+        case errno.ENOSPC:
+            return f"no space left on the disk that holds {place}"
+        case errno.EDQUOT:
+            return f"the disk quota is used up on the disk that holds {place}"
+        case errno.EROFS:
+            return f"{place} lies on a read-only file system"
+        case errno.EACCES | errno.EPERM:
+            return f"{where} belongs to {_owner(where)}, and this is {_user(os.geteuid())}"
+    return f"{where}: {error.strerror}"
+
+
+def _hint(error: OSError, place: Path) -> str:
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT:
+            return f"nothing is lost; make room (`pdlaunch prune`, `df -h {place}`) and run the same again"
+        case errno.EROFS:
+            return f"remount it writable, or name another folder in PDLAUNCH_STATE_DIR (now {place})"
+        case errno.EACCES | errno.EPERM:
+            return "run it as that user or as root, or name a folder of your own in PDLAUNCH_STATE_DIR"
+    return f"see: ls -ld {place}"
+
+
+def _owner(path: str | Path) -> str:
+    for existing in (Path(path), *Path(path).parents):
+        with contextlib.suppress(OSError):
+            return _user(existing.stat().st_uid)
+    return "someone else"
+
+
+def _user(uid: int) -> str:
+    try:
+        return f"{pwd.getpwuid(uid).pw_name} (uid {uid})"
+    except KeyError:
+        return f"uid {uid}"

@@ -1,0 +1,111 @@
+"""A numbered, immutable folder that holds everything needed to start a deployment again."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from launcher.errors import PdlaunchError
+from launcher.frozen import Frozen
+from launcher.plan.model import Plan
+from launcher.render.layout import Layout
+
+FORMAT = 1
+"""Of the folder as a whole; a higher one was written by a newer pdlaunch."""
+PROFILE, PLAN, ABOUT, SEAL, ENGINE = "profile.yaml", "plan.json", "about.json", "manifest.json", "engine"
+OWN_NAMES = frozenset({PROFILE, PLAN, ABOUT, SEAL, ENGINE})
+"""Names in a generation's folder that no rendered file may take."""
+
+Section = TypeVar("Section", bound=Frozen)
+
+
+class About(Frozen):
+    """Who wrote a generation, when, why and from what."""
+
+    format: int = FORMAT
+    number: int
+    written: dt.datetime
+    by: str
+    why: str | None
+    source: str | None
+    """The profile's path, or whatever else it was made from."""
+    pdlaunch: str
+    """The version that wrote it."""
+
+
+class Seal(Frozen):
+    """What the generation holds, as it was written."""
+
+    format: int = FORMAT
+    files: Mapping[str, str]
+    """SHA-256 of every file but this one."""
+    engine: str | None
+    """Digest of the engine snapshot."""
+    services: Mapping[str, str]
+    """Digest of each service; see `launcher.store.identity`."""
+    digest: str
+    """Over the deployment as a whole."""
+
+
+class Generation:
+    """One generation; its sections are read when they are asked for.
+
+    Each raises PdlaunchError, naming the generation and the section, when that is missing, cut short or edited.
+    """
+
+    def __init__(self, layout: Layout, number: int) -> None:
+        self.number = number
+        self.path = layout.generation(number)
+
+    def __repr__(self) -> str:
+        return f"Generation({self.number})"
+
+    @cached_property
+    def about(self) -> About:
+        """Who, when, why."""
+        return self._load(ABOUT, About)
+
+    @cached_property
+    def seal(self) -> Seal:
+        """Hashes of the files, digests of the services, the engine snapshot."""
+        return self._load(SEAL, Seal)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The plan as it was recorded."""
+        return self._load(PLAN, Plan)
+
+    @cached_property
+    def profile(self) -> bytes:
+        """The profile as it was written, to the byte."""
+        return self._read(PROFILE)
+
+    def _load(self, name: str, model: type[Section]) -> Section:
+        content = self._read(name)
+        if name != SEAL and hashlib.sha256(content).hexdigest() != self.seal.files.get(name):
+            raise self._damaged(name, "was cut short or edited")
+        try:
+            return model.model_validate_json(content)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"])) or "the whole"
+            raise self._damaged(name, f"cannot be read: {place}: {first['msg']}") from error
+
+    def _read(self, name: str) -> bytes:
+        try:
+            return (self.path / name).read_bytes()
+        except FileNotFoundError:
+            raise self._damaged(name, "is gone") from None
+        except OSError as error:
+            raise self._damaged(name, f"cannot be read: {error.strerror}") from error
+
+    def _damaged(self, name: str, what: str) -> PdlaunchError:
+        return PdlaunchError(
+            f"generation {self.number}: {name} {what} ({self.path / name})",
+            hint="the others are whole: pdlaunch history; pdlaunch rollback --to NUMBER",
+        )
