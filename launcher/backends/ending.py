@@ -1,0 +1,117 @@
+"""How a service is ended: TERM to its main process, time to drain, then its whole tree, and proof that all is gone.
+
+TERM to the whole group would be quicker and is a crash to SGLang: schedulers that die under the main process make it
+dump stacks. A hung server never drains, hence the limits.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from launcher.backends.processes import Proc, Table, look
+from launcher.backends.sockets import holders, listening, opened
+from launcher.errors import PdlaunchError
+from launcher.profile.model import Stop
+
+_TICK = 0.05
+_LOOK = 1.0
+"""Seconds between two looks at all processes: new children are recorded before they can slip away."""
+_GONE = 10.0
+"""Seconds that the kernel gets to end what was killed."""
+
+
+@dataclass(slots=True)
+class Ending:
+    """One service on its way out."""
+
+    name: str
+    main: Proc | None
+    """None where only remains are left: they are killed at once."""
+    term: Callable[[], None]
+    """Sends TERM to the main process."""
+    roots: tuple[Proc, ...] = ()
+    """Processes that go with all their descendants ..."""
+    marked: bool = True
+    """... and whether every process that carries the service's mark goes too."""
+    tree: dict[tuple[int, int], Proc] = field(default_factory=dict)
+    sockets: dict[str, int] = field(default_factory=dict)
+
+    def record(self, table: Table) -> tuple[Proc, ...]:
+        """Remember every process that belongs to it now; returns those of all times that still live."""
+        group = [p for p in table.values() if self.main is not None and p.pgid == self.main.pid]
+        marked = table.services.get(self.name, ()) if self.marked else ()
+        for proc in table.tree([*marked, *group, *self.roots, *self.tree.values()]):
+            self.tree[proc.pid, proc.started] = proc
+        return tuple(p for p in self.tree.values() if table.holds(p))
+
+
+def end(
+    endings: Collection[Ending], state: Path, limits: Stop, *, drain: bool, busy: Callable[[str], bool] | None = None
+) -> None:
+    """End all `endings` side by side and return when none of their processes and sockets is left.
+
+    With `drain`, a main process gets TERM and until ``limits.drain`` to finish; one that `busy` then calls idle, or
+    cannot be asked about, gets until ``limits.kill``. Without `drain` the tree is killed at once.
+    Raises PdlaunchError naming what cannot be killed, or whoever holds a socket that outlived its service.
+    """
+    table = look(state)
+    for ending in endings:
+        ending.sockets.update(opened(ending.record(table)))
+    if drain:
+        _drain([e for e in endings if e.main is not None], state, limits, busy)
+    _kill(endings, state)
+    _prove(endings, look(state))
+
+
+def _drain(endings: list[Ending], state: Path, limits: Stop, busy: Callable[[str], bool] | None) -> None:
+    start = looked = time.monotonic()
+    for ending in endings:
+        ending.term()
+    asked = False
+    waiting = endings
+    while waiting and (now := time.monotonic()) < start + limits.kill:
+        if not asked and now >= start + limits.drain:
+            asked = True
+            waiting = [e for e in waiting if busy is None or not busy(e.name)]
+        if now >= looked + _LOOK:
+            looked, table = now, look(state)
+            for ending in waiting:
+                ending.record(table)
+        waiting = [e for e in waiting if e.main is not None and e.main.alive()]
+        time.sleep(_TICK)
+
+
+def _kill(endings: Collection[Ending], state: Path) -> None:
+    deadline = time.monotonic() + _GONE
+    while True:
+        table = look(state)
+        left = [proc for ending in endings for proc in ending.record(table)]
+        if not left:
+            return
+        if time.monotonic() > deadline:
+            raise PdlaunchError(
+                "cannot be killed: " + ", ".join(map(str, left)),
+                hint="the kernel holds it, often in a driver: see `cat /proc/PID/stack` and `dmesg`",
+            )
+        for proc in left:
+            _signal(proc)
+        time.sleep(_TICK)
+
+
+def _signal(proc: Proc) -> None:
+    try:
+        proc.signal(signal.SIGKILL)
+    except PermissionError:
+        raise PdlaunchError(f"{proc} belongs to another user", hint="run pdlaunch as that user, or as root") from None
+
+
+def _prove(endings: Collection[Ending], table: Table) -> None:
+    held: Mapping[str, int] = {inode: port for e in endings for inode, port in e.sockets.items()}
+    if kept := held.keys() & listening().keys():
+        ports = ", ".join(str(port) for port in sorted({held[inode] for inode in kept}))
+        who = ", ".join(map(str, holders(kept, table))) or "a process of another user"
+        raise PdlaunchError(f"port {ports} is still held by {who}", hint="end that process, then repeat the command")
