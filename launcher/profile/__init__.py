@@ -22,6 +22,9 @@ from launcher.profile.model import (
     Watch,
 )
 from launcher.profile.quantities import seconds, tokens
+from launcher.profile.servers import Server, servers
+from launcher.profile.waivers import allows
+from launcher.profile.waiving import waive
 
 __all__ = [
     "ArgValue",
@@ -39,16 +42,20 @@ __all__ = [
     "Restart",
     "Role",
     "Router",
+    "Server",
     "Settings",
     "SiteKnob",
     "Stop",
     "Waiver",
     "Watch",
     "Written",
+    "allows",
     "examine",
     "faulty",
     "load",
     "seconds",
+    "servers",
     "settings_of",
     "tokens",
+    "waive",
 ]

@@ -11,6 +11,8 @@ from launcher.errors import Problem
 from launcher.profile.lines import Lines
 from launcher.profile.tree import Path, dotted
 
+DELETE = "nothing, delete the line"
+"""What to write where a line has no place."""
 _LONGEST = 60
 # Nothing is guessed to be a secret where it matters; this only keeps error messages from showing one.
 _SECRET = re.compile(r"key|token(?!s|iz)|password|secret|credential", re.IGNORECASE)

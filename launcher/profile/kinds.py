@@ -6,6 +6,7 @@ import datetime as dt
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from launcher.profile.gpus import PATTERN as GPUS
@@ -140,8 +141,6 @@ def _date(node: Node) -> dt.date:
 
 
 def _nearest(value: str, words: tuple[str, ...]) -> str | None:
-    from difflib import get_close_matches  # noqa: PLC0415  only where there is a mistake
-
     return next(iter(get_close_matches(value, words, n=1)), None)
 
 

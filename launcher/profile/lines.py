@@ -38,3 +38,8 @@ class Lines:
             return None
         node = place[1]
         return node.text if isinstance(node, Scalar) else spelled(node)
+
+    def spelled(self, *path: str | int) -> str | None:
+        """What stands at `path` on one line, quotes included, so that it can be written elsewhere."""
+        place = self.places.get(path)
+        return spelled(place[1]) if place else None

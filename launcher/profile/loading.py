@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from launcher.errors import InputError, Problem
+from launcher.profile.checks import CHECKS
 from launcher.profile.file import read_text, refused
 from launcher.profile.findings import Finding, problem, unless_known
 from launcher.profile.grammar import PROFILE
@@ -70,6 +71,8 @@ def examine(path: Path) -> Examined:
     values = reader.read(tree, PROFILE)
     loaded = Loaded(_profile(values), path, lines, text)
     findings = [*form, *unless_known(reader.findings, form)]
+    alone = [finding for check in CHECKS for finding in check(loaded.profile, lines)]
+    findings += unless_known(alone, findings)
     return Examined(loaded, _in_order(loaded, findings))
 
 

@@ -1,0 +1,22 @@
+"""The levels of a profile at which settings may stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from launcher.profile.model import Profile, Role, Settings
+from launcher.profile.servers import ROLES
+from launcher.profile.tree import Path
+
+
+def levels(profile: Profile) -> Iterator[tuple[Path, Settings]]:
+    """Every level with its path: the engine, each role, each replica, the router."""
+    yield ("engine",), profile.engine
+    for name in ROLES:
+        role: Role | None = getattr(profile, name)
+        if role is not None:
+            yield (name,), role
+            for index, replica in enumerate(role.replicas):
+                yield (name, "replicas", index), replica
+    if profile.router:
+        yield ("router",), profile.router
