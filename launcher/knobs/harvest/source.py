@@ -1,0 +1,148 @@
+"""The source of an engine as a tree of modules, each parsed when first asked for."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+from launcher.knobs.facts import Note, Place
+
+_MUTATORS = frozenset({"add", "append", "discard", "extend", "insert", "pop", "remove", "setdefault", "update"})
+
+
+def parse(source: bytes, file: str) -> ast.Module | Note:
+    """The syntax tree of `source`, or a note saying why there is none. A BOM and a coding line are understood."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an engine's stray escape is no business of the operator's
+            return ast.parse(source)
+    except SyntaxError as error:
+        return Note(Place(file, error.lineno or 1), f"not Python: {error.msg}")
+    except (ValueError, RecursionError, MemoryError) as error:
+        return Note(Place(file, 1), f"not Python: {error}")
+
+
+class Module:
+    """One parsed file and what its top level says about each name."""
+
+    def __init__(self, name: str, file: str, tree: ast.Module, *, is_package: bool = False) -> None:
+        self.name = name
+        self.file = file
+        self.tree = tree
+        self.package = name if is_package else name.rpartition(".")[0]
+        self._about: dict[str, list[ast.stmt]] | None = None
+
+    def about(self, name: str) -> list[ast.stmt]:
+        """The top-level statements that bind or change `name`, in order."""
+        if self._about is None:
+            self._about = {}
+            for statement in self.tree.body:
+                for bound in dict.fromkeys(bound_names(statement)):
+                    self._about.setdefault(bound, []).append(statement)
+        return self._about.get(name, [])
+
+    def absolute(self, node: ast.ImportFrom) -> str:
+        """The dotted name of the module that a ``from … import`` reads, relative ones resolved."""
+        if not node.level:
+            return node.module or ""
+        base = self.package.split(".")
+        base = base[: len(base) - (node.level - 1)]
+        return ".".join([*base, *([node.module] if node.module else [])])
+
+    def place(self, node: ast.AST) -> Place:
+        """Where `node` stands."""
+        return Place(self.file, getattr(node, "lineno", 1))
+
+
+def bound_names(statement: ast.stmt) -> Iterator[str]:  # noqa: PLR0912 - one branch per kind of statement
+    """The names that a statement binds, or changes in place, in the scope in which it stands."""
+    match statement:
+        case ast.Assign(targets=targets):
+            for target in targets:
+                yield from _target_names(target)
+        case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
+            yield from _target_names(target)
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.Import(names=names):
+            for alias in names:
+                yield alias.asname or alias.name.split(".")[0]
+        case ast.ImportFrom(names=names):
+            for alias in names:
+                yield alias.asname or alias.name
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attribute))):
+            if attribute in _MUTATORS:
+                yield name
+        case ast.For(target=target, body=body, orelse=orelse):
+            yield from _target_names(target)
+            yield from _in_blocks(body, orelse)
+        case ast.If(body=body, orelse=orelse) | ast.While(body=body, orelse=orelse):
+            yield from _in_blocks(body, orelse)
+        case ast.With(body=body):
+            yield from _in_blocks(body)
+        case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=final):
+            yield from _in_blocks(body, *(handler.body for handler in handlers), orelse, final)
+
+
+def _target_names(target: ast.expr) -> Iterator[str]:
+    match target:
+        case ast.Name(id=name):
+            yield name
+        case ast.Tuple(elts=elements) | ast.List(elts=elements):
+            for element in elements:
+                yield from _target_names(element)
+        case ast.Starred(value=value):
+            yield from _target_names(value)
+        case ast.Subscript(value=ast.Name(id=name)):
+            yield name
+
+
+def _in_blocks(*blocks: list[ast.stmt]) -> Iterator[str]:
+    for block in blocks:
+        for statement in block:
+            yield from bound_names(statement)
+
+
+class SourceTree:
+    """An engine package on disk: modules by dotted name, and a record of every file that was asked for."""
+
+    def __init__(self, root: Path, *, name: str) -> None:
+        self.root = root
+        self.package = name
+        self.notes: list[Note] = []
+        self.asked: dict[str, None] = {}
+        """Relative paths that were looked for, present or not: what the answers depend on."""
+        self._modules: dict[str, Module | None] = {}
+
+    def module(self, name: str) -> Module | None:
+        """The module of that dotted name, or None where the tree has none that parses."""
+        if name not in self._modules:
+            self._modules[name] = self._load(name)
+        return self._modules[name]
+
+    def _load(self, name: str) -> Module | None:
+        head, *rest = name.split(".")
+        if head != self.package:
+            return None
+        stem = "/".join(rest)
+        candidates = (f"{stem}.py", f"{stem}/__init__.py") if rest else ("__init__.py",)
+        for file in candidates:
+            self.asked[file] = None
+            path = self.root / file
+            if path.is_file():
+                return self._parse(name, file, path)
+        return None
+
+    def _parse(self, name: str, file: str, path: Path) -> Module | None:
+        try:
+            source = path.read_bytes()
+        except OSError as error:
+            self.notes.append(Note(Place(file, 1), f"cannot be read: {error.strerror}"))
+            return None
+        tree = parse(source, file)
+        if isinstance(tree, Note):
+            self.notes.append(tree)
+            return None
+        return Module(name, file, tree, is_package=path.name == "__init__.py")
