@@ -1,6 +1,7 @@
 """Generations, journal, pointer, writer and holds: what pdlaunch keeps, and in which order it writes it."""
 
 from launcher.store.generation import About, Generation, Seal
+from launcher.store.holds import Hold, claim, holders, release, resources
 from launcher.store.identity import plan_digest, service_digests
 from launcher.store.journal import Event, Journal
 from launcher.store.pending import Pending
@@ -14,6 +15,7 @@ __all__ = [
     "About",
     "Event",
     "Generation",
+    "Hold",
     "Journal",
     "Pending",
     "Recovery",
@@ -21,9 +23,13 @@ __all__ = [
     "Store",
     "Writing",
     "cache_dir",
+    "claim",
     "deployments",
+    "holders",
     "layout",
     "plan_digest",
+    "release",
+    "resources",
     "run_dir",
     "service_digests",
     "state_dir",
