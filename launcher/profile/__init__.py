@@ -23,6 +23,7 @@ from launcher.profile.model import (
 )
 from launcher.profile.quantities import seconds, tokens
 from launcher.profile.servers import Server, servers
+from launcher.profile.tree import Path
 from launcher.profile.waivers import allows
 from launcher.profile.waiving import waive
 
@@ -36,6 +37,7 @@ __all__ = [
     "Loaded",
     "Merged",
     "Model",
+    "Path",
     "Profile",
     "Ready",
     "Replica",
