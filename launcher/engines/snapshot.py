@@ -6,6 +6,7 @@ snapshots, which nobody edits.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -113,6 +114,9 @@ def _take(roots: Mapping[str, Path], wanted: Manifest, into: Path, cache: Path |
         _clear(damaged)
     except OSError as error:
         raise _unwritable(error, into) from error
+    finally:
+        with contextlib.suppress(OSError):  # half a copy must not fill a disk that is full
+            _clear(building)
     return Snapshot(wanted.digest, final, len(wanted.files), reused=reused, copied=len(wanted.files) - reused)
 
 
