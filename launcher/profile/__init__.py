@@ -1,6 +1,7 @@
 """Profiles: the grammar, strict YAML with positions, and what each server is told."""
 
-from launcher.profile.findings import Finding
+from launcher.profile.findings import DELETE, Finding
+from launcher.profile.levels import levels
 from launcher.profile.lines import Lines
 from launcher.profile.loading import Examined, Loaded, examine, faulty, load
 from launcher.profile.merging import Merged, Written, settings_of
@@ -23,21 +24,22 @@ from launcher.profile.model import (
 )
 from launcher.profile.quantities import seconds, tokens
 from launcher.profile.servers import Server, servers
-from launcher.profile.tree import Path
+from launcher.profile.tree import KeyPath
 from launcher.profile.waivers import allows
 from launcher.profile.waiving import waive
 
 __all__ = [
+    "DELETE",
     "ArgValue",
     "Engine",
     "EnvValue",
     "Examined",
     "Finding",
+    "KeyPath",
     "Lines",
     "Loaded",
     "Merged",
     "Model",
-    "Path",
     "Profile",
     "Ready",
     "Replica",
@@ -54,6 +56,7 @@ __all__ = [
     "allows",
     "examine",
     "faulty",
+    "levels",
     "load",
     "seconds",
     "servers",

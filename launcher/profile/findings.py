@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path as FilePath
+from pathlib import Path
 
 from launcher.errors import Problem
 from launcher.profile.lines import Lines
-from launcher.profile.tree import Path, dotted
+from launcher.profile.tree import KeyPath, dotted
 
 DELETE = "nothing, delete the line"
 """What to write where a line has no place."""
@@ -22,7 +22,7 @@ _SECRET = re.compile(r"key|token(?!s|iz)|password|secret|credential", re.IGNOREC
 class Finding:
     """Something wrong at a path of the profile."""
 
-    path: Path
+    path: KeyPath
     error: str
     write: str | None = None
     severity: str = "error"
@@ -33,7 +33,7 @@ class Finding:
     """What stands there if not the value at `path`."""
 
 
-def problem(finding: Finding, file: FilePath, lines: Lines) -> Problem:
+def problem(finding: Finding, file: Path, lines: Lines) -> Problem:
     """The finding with file, line, and the value as written."""
     line = finding.line or lines.at(*finding.path)
     value = None if _hides(finding.path) else finding.written or lines.written(*finding.path)
@@ -54,7 +54,7 @@ def unless_known(findings: Iterable[Finding], known: Iterable[Finding]) -> list[
     return [finding for finding in findings if finding.path not in places]
 
 
-def _hides(path: Path) -> bool:
+def _hides(path: KeyPath) -> bool:
     """Whether a secret may stand there: under `secrets` by mistake, or as a flag that takes one."""
     return "secrets" in path or any(isinstance(step, str) and _SECRET.search(step) for step in path)
 

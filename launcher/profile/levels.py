@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from launcher.profile.model import Profile, Role, Settings
 from launcher.profile.servers import ROLES
-from launcher.profile.tree import Path
+from launcher.profile.tree import KeyPath
 
 
-def levels(profile: Profile) -> Iterator[tuple[Path, Settings]]:
+def levels(profile: Profile) -> Iterator[tuple[KeyPath, Settings]]:
     """Every level with its path: the engine, each role, each replica, the router."""
     yield ("engine",), profile.engine
     for name in ROLES:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from launcher.profile.tree import Block, Node, Path, Scalar, spelled, walk
+from launcher.profile.tree import Block, KeyPath, Node, Scalar, spelled, walk
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
     """The line and the text of every place in a profile, addressed by its path of keys."""
 
-    places: Mapping[Path, tuple[int, Node]]
+    places: Mapping[KeyPath, tuple[int, Node]]
 
     @staticmethod
     def of(top: Node) -> Lines:

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from launcher.profile.loading import Loaded
 from launcher.profile.model import ArgValue, EnvValue, Role, Settings
-from launcher.profile.tree import Path
+from launcher.profile.tree import KeyPath
 
 T = TypeVar("T")
 
@@ -18,7 +18,7 @@ class Written(Generic[T]):
     """A value, and where the profile gives it."""
 
     value: T
-    path: Path
+    path: KeyPath
     line: int
 
 
@@ -49,7 +49,7 @@ def settings_of(loaded: Loaded, role: str, index: int = 0) -> Merged:
     return Merged(args, env, secrets)
 
 
-def _levels(loaded: Loaded, role: str, index: int) -> Iterator[tuple[Path, Settings]]:
+def _levels(loaded: Loaded, role: str, index: int) -> Iterator[tuple[KeyPath, Settings]]:
     profile = loaded.profile
     if role == "router":
         if profile.router:
@@ -64,5 +64,5 @@ def _levels(loaded: Loaded, role: str, index: int) -> Iterator[tuple[Path, Setti
         yield (role, "replicas", index), level.replicas[index]
 
 
-def _written(loaded: Loaded, path: Path, values: Mapping[str, T]) -> dict[str, Written[T]]:
+def _written(loaded: Loaded, path: KeyPath, values: Mapping[str, T]) -> dict[str, Written[T]]:
     return {name: Written(value, (*path, name), loaded.lines.at(*path, name)) for name, value in values.items()}

@@ -7,7 +7,7 @@ that YAML 1.1 would turn into something else. Everything found is returned; only
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path as FilePath
+from pathlib import Path
 
 import yaml
 from yaml import events as ev
@@ -15,7 +15,7 @@ from yaml import events as ev
 from launcher.profile.file import refused
 from launcher.profile.findings import Finding
 from launcher.profile.scalars import becomes
-from launcher.profile.tree import Block, Entry, Items, Node, Path, Scalar, spelled
+from launcher.profile.tree import Block, Entry, Items, KeyPath, Node, Scalar, spelled
 
 DEEPEST = 16
 """Levels. The grammar needs five; the rest is for flags that take JSON."""
@@ -30,7 +30,7 @@ _PLAINLY = {
 }
 
 
-def parse(text: str, file: FilePath) -> tuple[Node, list[Finding]]:
+def parse(text: str, file: Path) -> tuple[Node, list[Finding]]:
     """The tree of the one document in `text`, and what is wrong with its form.
 
     Raises InputError where the text is empty or no YAML at all.
@@ -48,7 +48,7 @@ def parse(text: str, file: FilePath) -> tuple[Node, list[Finding]]:
 class _Composer:
     """Consumes the events of one text; a place that is refused still gives a node, so that the rest is read."""
 
-    def __init__(self, text: str, file: FilePath) -> None:
+    def __init__(self, text: str, file: Path) -> None:
         self.file = file
         self.findings: list[Finding] = []
         self.events: Iterator[ev.Event] = iter(yaml.parse(text, Loader=yaml.SafeLoader))
@@ -67,7 +67,7 @@ class _Composer:
             self._refuse((), after, "a second document begins here; a file holds one profile")
         return node, self.findings
 
-    def _node(self, event: ev.Event, path: Path, depth: int) -> Node:
+    def _node(self, event: ev.Event, path: KeyPath, depth: int) -> Node:
         line = _line(event)
         if depth > DEEPEST:
             raise refused(self.file, f"nested deeper than {DEEPEST} levels", line=line)
@@ -85,13 +85,13 @@ class _Composer:
             case _:
                 raise refused(self.file, "no value where one is expected", line=line)
 
-    def _items(self, path: Path, depth: int) -> Iterator[Node]:
+    def _items(self, path: KeyPath, depth: int) -> Iterator[Node]:
         index = 0
         while not isinstance(event := next(self.events), ev.SequenceEndEvent):
             yield self._node(event, (*path, index), depth + 1)
             index += 1
 
-    def _entries(self, path: Path, depth: int) -> Iterator[Entry]:
+    def _entries(self, path: KeyPath, depth: int) -> Iterator[Entry]:
         seen: dict[str, int] = {}
         while not isinstance(event := next(self.events), ev.MappingEndEvent):
             line = _line(event)
@@ -105,7 +105,7 @@ class _Composer:
             seen[key] = line
             yield Entry(key, line, value)
 
-    def _key(self, event: ev.Event, path: Path, depth: int) -> str:
+    def _key(self, event: ev.Event, path: KeyPath, depth: int) -> str:
         node = self._node(event, path, depth + 1)
         if not isinstance(node, Scalar):
             self._refuse(path, event, "a key is a single word, not a mapping or a list")
@@ -116,13 +116,13 @@ class _Composer:
             self._refuse((*path, node.text), event, f"YAML 1.1 reads this key as {other}", f'"{node.text}": ...')
         return node.text
 
-    def _no_anchor_or_tag(self, event: ev.Event, path: Path) -> None:
+    def _no_anchor_or_tag(self, event: ev.Event, path: KeyPath) -> None:
         if anchor := getattr(event, "anchor", None):
             self._refuse(path, event, f"&{anchor}: anchors are not part of a profile; write the value twice")
         if tag := getattr(event, "tag", None):
             self._refuse(path, event, f"{tag}: tags are not part of a profile; a value is what its key says")
 
-    def _refuse(self, path: Path, event: ev.Event, error: str, write: str | None = None) -> None:
+    def _refuse(self, path: KeyPath, event: ev.Event, error: str, write: str | None = None) -> None:
         self.findings.append(Finding(path, error, write, line=_line(event)))
 
 

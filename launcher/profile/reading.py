@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from launcher.profile.findings import Finding
 from launcher.profile.grammar import ENGINE, FLAG, REPLICA, VARIABLE, Either, ListOf, Named, Section, Shape
 from launcher.profile.kinds import Kind, RefusedError
-from launcher.profile.tree import Block, Entry, Items, Node, Path, named, spelled
+from launcher.profile.tree import Block, Entry, Items, KeyPath, Node, named, spelled
 
 ABSENT = object()
 """Stands for what could not be read."""
@@ -20,7 +20,7 @@ class Reader:
     def __init__(self) -> None:
         self.findings: list[Finding] = []
 
-    def read(self, node: Node, shape: Shape, path: Path = ()) -> object:
+    def read(self, node: Node, shape: Shape, path: KeyPath = ()) -> object:
         """The value of `node`, or ABSENT; mappings become dicts and lists become tuples."""
         match shape:
             case Kind():
@@ -38,7 +38,7 @@ class Reader:
                     else self._kind(node, single, path)
                 )
 
-    def _kind(self, node: Node, kind: Kind, path: Path) -> object:
+    def _kind(self, node: Node, kind: Kind, path: KeyPath) -> object:
         try:
             return kind.read(node)
         except RefusedError as refused:
@@ -47,7 +47,7 @@ class Reader:
             self.findings.append(Finding(path, refused.error, write))
             return ABSENT
 
-    def _section(self, node: Node, section: Section, path: Path) -> object:
+    def _section(self, node: Node, section: Section, path: KeyPath) -> object:
         if not isinstance(node, Block):
             if section.short:
                 key, kind = section.short
@@ -73,7 +73,7 @@ class Reader:
         unreadable = [name for name, key in section.keys.items() if key.required and name not in values]
         return ABSENT if unreadable and path else values
 
-    def _named(self, node: Node, shape: Named, path: Path) -> object:
+    def _named(self, node: Node, shape: Named, path: KeyPath) -> object:
         if not isinstance(node, Block):
             self.findings.append(
                 Finding(path, f"{named(node)} stands here; a mapping is meant, {shape.of} to its value")
@@ -89,7 +89,7 @@ class Reader:
                 values[entry.key] = value
         return values
 
-    def _list(self, node: Node, shape: ListOf, path: Path) -> object:
+    def _list(self, node: Node, shape: ListOf, path: KeyPath) -> object:
         if not isinstance(node, Items):
             self.findings.append(Finding(path, f"{named(node)} stands here; a list is meant"))
             return ABSENT
@@ -99,7 +99,7 @@ class Reader:
         return tuple(value for value in read if value is not ABSENT)
 
 
-def _unknown(entry: Entry, section: Section, path: Path) -> Finding:
+def _unknown(entry: Entry, section: Section, path: KeyPath) -> Finding:
     here = (*path, entry.key)
     near = get_close_matches(entry.key, section.keys, n=1, cutoff=0.75)
     if near:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from launcher.profile.lines import Lines
 from launcher.profile.model import Profile, Replica, Role
-from launcher.profile.tree import Path
+from launcher.profile.tree import KeyPath
 
 ROLES = ("prefill", "decode", "aggregated")
 
@@ -18,7 +18,7 @@ class Server:
 
     role: str
     index: int
-    path: Path
+    path: KeyPath
     """Where its own keys stand: the role, or the replica."""
     keys: Replica
     tp: int
@@ -31,7 +31,7 @@ class Server:
         """``prefill-0``."""
         return f"{self.role}-{self.index}"
 
-    def at(self, key: str, lines: Lines) -> Path:
+    def at(self, key: str, lines: Lines) -> KeyPath:
         """Where `key` of this server stands: in the replica, else in the role."""
         own = (*self.path, key)
         return own if lines.has(*own) or not lines.has(self.role, key) else (self.role, key)
@@ -44,6 +44,6 @@ def servers(profile: Profile) -> Iterator[Server]:
         if role is None:
             continue
         for index, keys in enumerate(role.replicas or (role,)):
-            path: Path = (name, "replicas", index) if role.replicas else (name,)
+            path: KeyPath = (name, "replicas", index) if role.replicas else (name,)
             tp = keys.tp or role.tp or max(1, len(keys.gpus))
             yield Server(name, index, path, keys, tp, keys.dp or role.dp or 1, keys.ep or role.ep or 1)

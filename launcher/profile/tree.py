@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-Path: TypeAlias = tuple[str | int, ...]
+KeyPath: TypeAlias = tuple[str | int, ...]
 """Keys from the top, with numbers for list items: ``("decode", "replicas", 0, "gpus")``."""
 
 
@@ -48,7 +48,7 @@ class Entry:
 Node: TypeAlias = Scalar | Block | Items
 
 
-def dotted(path: Path) -> str:
+def dotted(path: KeyPath) -> str:
     """The path as a reader names it: ``decode.replicas[0].gpus``."""
     name = ""
     for step in path:
@@ -78,7 +78,7 @@ def named(node: Node) -> str:
             return "a list"
 
 
-def walk(node: Node, path: Path = ()) -> Iterator[tuple[Path, int, Node]]:
+def walk(node: Node, path: KeyPath = ()) -> Iterator[tuple[KeyPath, int, Node]]:
     """Every place below `node`: its path, the line of its key (or of itself in a list), and what stands there."""
     match node:
         case Block(entries):

@@ -11,7 +11,7 @@ from launcher.profile.findings import Finding
 from launcher.profile.lines import Lines
 from launcher.profile.loading import Loaded
 from launcher.profile.model import Profile
-from launcher.profile.tree import Path, dotted
+from launcher.profile.tree import KeyPath, dotted
 
 _CODE = re.compile(r"PD[0-9]{3}")
 _SETTING = re.compile(
@@ -33,7 +33,7 @@ def waive(loaded: Loaded, problems: Iterable[Problem], today: dt.date) -> list[P
 
 def _stale(profile: Profile, lines: Lines, fired: set[str], today: dt.date) -> Iterator[Finding]:
     for index, waiver in enumerate(profile.allow):
-        here: Path = ("allow", index)
+        here: KeyPath = ("allow", index)
         if waiver.until < today:
             error = f"this waiver of {waiver.by} was for {waiver.what} and ended; settle it, or give it a new date"
             yield Finding((*here, "until"), error)
@@ -44,7 +44,7 @@ def _stale(profile: Profile, lines: Lines, fired: set[str], today: dt.date) -> I
             yield from _setting(waiver.what, here, lines)
 
 
-def _setting(what: str, here: Path, lines: Lines) -> Iterator[Finding]:
+def _setting(what: str, here: KeyPath, lines: Lines) -> Iterator[Finding]:
     match = _SETTING.fullmatch(what)
     if not match:
         error = "names neither a rule nor a setting; written decode.env.NAME=512, router.args.api-key or PD204"

@@ -1,7 +1,24 @@
-"""Cross-setting rules: one small function each, with code, citation, and a good and a bad example."""
+"""Rules: settings against each other, and names and values against what an engine knows.
+
+A rule is one small function with its code, its source, and a good and a bad example.
+"""
 
 from launcher.rules.judging import RULES, judge, judge_profile
+from launcher.rules.names import check_names
 from launcher.rules.rule import Hit, Rule
+from launcher.rules.simulated import simulator_knobs
+from launcher.rules.values import check_values
 from launcher.rules.view import ServiceView, View
 
-__all__ = ["RULES", "Hit", "Rule", "ServiceView", "View", "judge", "judge_profile"]
+__all__ = [
+    "RULES",
+    "Hit",
+    "Rule",
+    "ServiceView",
+    "View",
+    "check_names",
+    "check_values",
+    "judge",
+    "judge_profile",
+    "simulator_knobs",
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from launcher.errors import Problem
-from launcher.profile import Finding, Loaded, Merged, Path, servers, settings_of
+from launcher.profile import Finding, KeyPath, Loaded, Merged, servers, settings_of
 from launcher.rules import capacity, equal, timeouts, transfers
 from launcher.rules.rule import Hit, Rule
 from launcher.rules.view import ServiceView, View
@@ -30,7 +30,7 @@ def judge_profile(loaded: Loaded) -> list[Problem]:
         transfer=loaded.profile.transfer,
         model=f"{loaded.profile.model.path or ''} {loaded.profile.model.name}",
     )
-    findings: dict[tuple[str, Path], Finding] = {}
+    findings: dict[tuple[str, KeyPath], Finding] = {}
     for rule, hit in judge(view):
         role, merged = told[hit.service]
         written = getattr(merged, hit.section).get(hit.name)

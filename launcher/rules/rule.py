@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from launcher.rules.view import View
 
-DELETE = "nothing, delete the line"
-
 
 @dataclass(frozen=True, slots=True)
 class Hit:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from launcher.rules.rule import DELETE, Hit, Rule
+from launcher.profile import DELETE
+from launcher.rules.rule import Hit, Rule
 from launcher.rules.view import View, pair, service
 
 _LOCAL = frozenset(

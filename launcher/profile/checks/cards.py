@@ -50,7 +50,8 @@ def _sizes(server: Server, profile: Profile, lines: Lines) -> Iterator[Finding]:
     if need > have:
         fits = have // (need // server.tp)
         write = f"tp: {fits}" if fits else None
-        hint = "; with `enable-dp-attention: true` under args, dp divides tp" if server.dp > 1 and not splits_tp else ""
+        replicas = server.dp > 1 and not splits_tp
+        hint = f"; `attn-dp-size: {server.dp}` under args splits attention within tp instead" if replicas else ""
         yield Finding(server.at(key, lines), f"{sizes} needs {need} GPUs, {server.name} has {have}{hint}", write)
     elif need < have:
         error = f"{sizes} uses {need} of the {have} GPUs of {server.name}"

@@ -8,7 +8,7 @@ from launcher.profile.findings import DELETE, Finding
 from launcher.profile.levels import levels
 from launcher.profile.lines import Lines
 from launcher.profile.model import Profile, SiteKnob
-from launcher.profile.tree import Path
+from launcher.profile.tree import KeyPath
 from launcher.profile.waivers import allows
 
 
@@ -17,14 +17,14 @@ def check_declared(profile: Profile, lines: Lines) -> Iterator[Finding]:
     for path, level in levels(profile):
         for section, values in (("env", level.env), ("args", level.args)):
             for name, value in values.items():
-                here: Path = (*path, section, name)
+                here: KeyPath = (*path, section, name)
                 knob = profile.knobs.get(name)
                 written = lines.written(*here)
                 if knob and value is not None and written is not None and not allows(profile, here, written):
                     yield from _judged(here, name, written, knob, lines)
 
 
-def _judged(here: Path, name: str, written: str, knob: SiteKnob, lines: Lines) -> Iterator[Finding]:
+def _judged(here: KeyPath, name: str, written: str, knob: SiteKnob, lines: Lines) -> Iterator[Finding]:
     safe = (knob.safe,) if isinstance(knob.safe, str) else knob.safe or ()
     line = lines.at("knobs", name)
     said = f"safe: {', '.join(safe) or 'not said'}     said by: this profile, line {line}"

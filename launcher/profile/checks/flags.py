@@ -8,7 +8,7 @@ from launcher.profile.findings import DELETE, Finding
 from launcher.profile.levels import levels
 from launcher.profile.lines import Lines
 from launcher.profile.model import Profile
-from launcher.profile.tree import Path
+from launcher.profile.tree import KeyPath
 from launcher.profile.waivers import allows
 
 _SIZES = {
@@ -59,7 +59,7 @@ def check_flags(profile: Profile, lines: Lines) -> Iterator[Finding]:
     for path, level in levels(profile):
         router = path == ("router",)
         for name in level.args:
-            here: Path = (*path, "args", name)
+            here: KeyPath = (*path, "args", name)
             bare = name.lstrip("-").partition("=")[0].replace("_", "-")
             owned = _owned(bare, router, path, lines.spelled(*here) or "...")
             if owned:
@@ -71,7 +71,7 @@ def check_flags(profile: Profile, lines: Lines) -> Iterator[Finding]:
                 yield _misspelt(here, name, bare, lines)
 
 
-def _owned(bare: str, router: bool, path: Path, value: str) -> tuple[str, str] | None:
+def _owned(bare: str, router: bool, path: KeyPath, value: str) -> tuple[str, str] | None:
     if router:
         if bare in {"host", "port"}:
             return "pdlaunch owns this: it is a key of the router", f"{bare}: {value}"
@@ -88,7 +88,7 @@ def _owned(bare: str, router: bool, path: Path, value: str) -> tuple[str, str] |
     return (f"pdlaunch owns this: {_ALWAYS[bare]}", DELETE) if bare in _ALWAYS else None
 
 
-def _secret(here: Path, reasons: Mapping[str, str], bare: str) -> Finding:
+def _secret(here: KeyPath, reasons: Mapping[str, str], bare: str) -> Finding:
     error = (
         f"a secret that exists only as a flag: {reasons[bare]}. Workers listen on the engine's host only; "
         "put the key in the proxy in front, or name this flag under `allow`"
@@ -96,7 +96,7 @@ def _secret(here: Path, reasons: Mapping[str, str], bare: str) -> Finding:
     return Finding(here, error, DELETE)
 
 
-def _misspelt(here: Path, name: str, bare: str, lines: Lines) -> Finding:
+def _misspelt(here: KeyPath, name: str, bare: str, lines: Lines) -> Finding:
     _, equals, after = name.partition("=")
     value = after if equals else lines.spelled(*here)
     if equals:

@@ -8,7 +8,7 @@ from launcher.profile.findings import Finding
 from launcher.profile.lines import Lines
 from launcher.profile.model import Profile
 from launcher.profile.servers import servers
-from launcher.profile.tree import Path, dotted
+from launcher.profile.tree import KeyPath, dotted
 
 EPHEMERAL = range(32768, 61000)
 """Linux's default net.ipv4.ip_local_port_range, https://docs.kernel.org/networking/ip-sysctl.html."""
@@ -18,7 +18,7 @@ NCCL_RANDOM = range(22000, 30000)
 
 def check_ports(profile: Profile, lines: Lines) -> Iterator[Finding]:
     """Find ports that collide, and warn of those that another process may hold by chance."""
-    first: dict[int, Path] = {}
+    first: dict[int, KeyPath] = {}
     for path, port in _written(profile):
         if port in first:
             other = first[port]
@@ -34,7 +34,7 @@ def check_ports(profile: Profile, lines: Lines) -> Iterator[Finding]:
             yield Finding(path, error, "a port from 30000 to 32767", severity="warning")
 
 
-def _written(profile: Profile) -> Iterator[tuple[Path, int]]:
+def _written(profile: Profile) -> Iterator[tuple[KeyPath, int]]:
     if profile.router:
         yield ("router", "port"), profile.router.port
     for server in servers(profile):

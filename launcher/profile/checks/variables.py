@@ -8,7 +8,7 @@ from launcher.profile.findings import DELETE, Finding
 from launcher.profile.levels import levels
 from launcher.profile.lines import Lines
 from launcher.profile.model import Profile
-from launcher.profile.tree import Path, dotted
+from launcher.profile.tree import KeyPath, dotted
 
 _OWNED = {
     "CUDA_VISIBLE_DEVICES": ("`gpus` decides it: all cards stay visible, for transfers between them", "gpus: 0-3"),
@@ -32,16 +32,19 @@ _OWNED = {
 
 def check_variables(profile: Profile, lines: Lines) -> Iterator[Finding]:
     """Find variables that pdlaunch owns, and secrets that are plain variables as well."""
-    plain: dict[str, Path] = {}
+    plain: dict[str, KeyPath] = {}
     for path, level in levels(profile):
         for section, names in (("env", level.env), ("secrets", level.secrets)):
             for name in names:
-                here: Path = (*path, section, name)
+                here: KeyPath = (*path, section, name)
                 if name in _OWNED:
                     why, write = _OWNED[name]
                     yield Finding(here, f"pdlaunch owns this: {why}", write)
+                elif name.startswith("PDLAUNCH_SIM_"):
+                    if profile.engine.kind != "simulator":
+                        yield Finding(here, "only the simulator reads this, and `engine.kind` is another", DELETE)
                 elif name.startswith("PDLAUNCH_"):
-                    yield Finding(here, "pdlaunch owns all names that begin with PDLAUNCH_", DELETE)
+                    yield Finding(here, "pdlaunch owns this: its own names begin with PDLAUNCH_", DELETE)
         plain |= {name: (*path, "env", name) for name, value in level.env.items() if value is not None}
     for path, level in levels(profile):
         for name, file in level.secrets.items():
@@ -51,6 +54,6 @@ def check_variables(profile: Profile, lines: Lines) -> Iterator[Finding]:
                 yield Finding((*path, "secrets", name), error, "one of the two")
 
 
-def _meet(one: Path, other: Path) -> bool:
+def _meet(one: KeyPath, other: KeyPath) -> bool:
     """Whether one server is told both: the engine's levels never meet the router's."""
     return (one[0] == "router") == (other[0] == "router") and (one[0] == other[0] or "engine" in {one[0], other[0]})

@@ -1,0 +1,118 @@
+"""Flag and variable names of a profile against what the engine and the router know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+
+from launcher.errors import Problem
+from launcher.knobs import Abbreviation, EngineKnobs, EnvKnob, Flag, Unknown, find_flag, nearest
+from launcher.profile import DELETE, Finding, KeyPath, Loaded, levels
+
+_ENGINES_OWN = ("SGLANG_", "SGL_")
+_NO_EFFECT = {"unread", "read-as", "tests-only", "removed", "renamed"}
+"""Remarks on a declared variable after which setting it is a mistake; the others depend on the machine."""
+
+
+def check_names(loaded: Loaded, knobs: EngineKnobs, router: EngineKnobs | None = None) -> list[Problem]:
+    """Names that the engine (or the router) refuses, does not know, or has under another name now.
+
+    `knobs` are the engine's, `router` the router's; without the latter its flags are not judged. Pure.
+    """
+    findings: list[Finding] = []
+    for path, level in levels(loaded.profile):
+        known = router if path == ("router",) else knobs
+        for name in level.args:
+            here: KeyPath = (*path, "args", name)
+            if known and name not in loaded.profile.knobs:
+                findings += _flag(here, name, loaded.lines.spelled(*here) or "...", known)
+        for name in level.env:
+            here = (*path, "env", name)
+            if name not in loaded.profile.knobs:
+                findings += _variable(here, name, loaded.lines.spelled(*here) or "...", knobs)
+    return [loaded.problem(finding) for finding in findings]
+
+
+def _flag(here: KeyPath, name: str, value: str, knobs: EngineKnobs) -> Iterator[Finding]:
+    engine = f"{knobs.engine} {knobs.version or ''}".strip()
+    match find_flag(knobs, name):
+        case Flag() as flag if name in flag.negations:
+            yield Finding(here, f"the opposite of {flag.name}; one spelling per thing", f"{flag.name}: false")
+        case Flag(refused=True) as flag:
+            yield Finding(here, f"refused by {engine}: {_said(flag)}", _instead(flag))
+        case Flag() as flag if name != flag.name:
+            yield Finding(here, f"another spelling of {flag.name}; one spelling per thing", f"{flag.name}: {value}")
+        case Flag(deprecated=str()) as flag:
+            yield Finding(here, f"{engine} says: {flag.deprecated}", _instead(flag), severity="warning")
+        case Abbreviation(ambiguous=True, candidates=candidates):
+            error = f"refused by {engine} as ambiguous: {' or '.join(candidates)}"
+            yield Finding(here, error, _likely(candidates, here, value))
+        case Abbreviation(candidates=(full, *_)):
+            yield Finding(here, f"an abbreviation of {full}; full flag names only", f"{full}: {value}")
+        case Unknown(nearest=near):
+            known_as = f"; did you mean {' or '.join(near)}?" if near else ""
+            # The simulator takes any flag and records it: a name that is near none is no slip.
+            severity = "warning" if knobs.engine == "simulator" and not near else "error"
+            write = f"{near[0]}: {value}" if near else DELETE
+            yield Finding(here, f"no flag of {engine}{known_as}", write, severity=severity)
+
+
+def _likely(candidates: tuple[str, ...], here: KeyPath, value: str) -> str:
+    """A flag that was split by role: on a decode its decode half is meant."""
+    full = next((c for c in candidates if c.endswith(f"-{here[0]}")), candidates[0])
+    return f"{full}: {value}"
+
+
+def _said(flag: Flag) -> str:
+    return flag.deprecated or (flag.help if isinstance(flag.help, str) else "") or "it was removed"
+
+
+def _instead(flag: Flag) -> str | None:
+    if not flag.replaced_by:
+        return DELETE if flag.refused else None
+    name, equals, value = flag.replaced_by.lstrip("-").partition("=")
+    return f"{name}: {value}" if equals else name.replace(" ", ": ", 1)
+
+
+def _variable(here: KeyPath, name: str, value: str, knobs: EngineKnobs) -> Iterator[Finding]:
+    legacy = next((prefix for prefix in knobs.legacy_prefixes if name.startswith(prefix)), None)
+    if legacy is not None:
+        full = knobs.legacy_prefixes[legacy] + name.removeprefix(legacy)
+        yield Finding(here, f"the old spelling: at the start it overwrites {full}", f"{full}: {value}")
+        return
+    knob = knobs.env.get(name)
+    if knob is not None:
+        yield from _known(here, knob, value)
+    # Who reads what is known only of a harvest that went through the whole tree; others' names are not the engine's.
+    elif knobs.whole and name.startswith(_ENGINES_OWN) and not _read_by_pattern(name, knobs):
+        yield from _unknown(here, name, value, knobs)
+
+
+def _unknown(here: KeyPath, name: str, value: str, knobs: EngineKnobs) -> Iterator[Finding]:
+    near = nearest(name, knobs.env)
+    engine = f"{knobs.engine} {knobs.version or ''}".strip()
+    meant = f"; did you mean {' or '.join(near)}?" if near else ""
+    place = knobs.mentions.get(name)
+    only = f" (only mentioned, {place})" if place else ""
+    write = f"{near[0]}: {value}" if near else f"{DELETE}, or declare {name} under `knobs`"
+    yield Finding(here, f"{engine} neither declares nor reads it{only}{meant}", write)
+
+
+def _known(here: KeyPath, knob: EnvKnob, value: str) -> Iterator[Finding]:
+    if knob.replaced_by:
+        error = f"its name is {knob.replaced_by} now; the old one is only forwarded"
+        yield Finding(here, error, f"{knob.replaced_by}: {value}")
+        return
+    if knob.deprecated is not None:
+        yield Finding(here, f"deprecated by the engine: {knob.deprecated}".rstrip(": "), DELETE, severity="warning")
+    for remark in knob.remarks:
+        place = f"  {remark.place}" if remark.place else ""
+        if remark.code in _NO_EFFECT:
+            yield Finding(here, f"no effect: {remark.text}{place}", DELETE)
+        else:
+            yield Finding(here, f"may have no effect: {remark.text}{place}", severity="warning")
+
+
+def _read_by_pattern(name: str, knobs: EngineKnobs) -> bool:
+    patterns = (read.pattern for read in knobs.dynamic if read.pattern)
+    return any(fnmatchcase(name, pattern) for pattern in patterns if pattern.strip("*"))
