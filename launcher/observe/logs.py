@@ -26,11 +26,16 @@ _PHASES = (
 )
 _FATAL = re.compile(
     r"Traceback \(most recent call last\)|Received sigquit from a child process|crashed with exit code"
-    r"|^\S*\s*error: |launch_server\.py: error:|launch_router\.py: error:|No module named|Segmentation fault|^Killed"
+    r"|^\S*\s*error: |launch_(?:server|router)\.py: error:|python[\d.]*: No module named"
+    r"|Segmentation fault|^Killed"
 )
 _SILENT = re.compile(r"address already in use|failed to register to bootstrap server after")
 """SGLang says these and still calls itself ready."""
 _ERROR = re.compile(r"^(?:[\w.]*\.)?(?:\w*(?:Error|Exception|Exit|Interrupt)\b|\w+ERR_\w+)\S*: ?.*|.*(?:\berror: ).*")
+
+
+_LONGEST_TRACEBACK = 200
+"""Lines after a first error in which its last line is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,39 +48,68 @@ class Failure:
     cause: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """How far a start is, as its log tells."""
+class Tail:
+    """Follows one log from where it stood, each byte read once, also when the file is rotated away."""
 
-    phase: str | None
-    failure: Failure | None
-    ready: bool
-    warning: str | None
-    """What the engine says and then ignores, such as a taken bootstrap port."""
+    def __init__(self, path: Path, *, from_start: bool = False) -> None:
+        self._path = path
+        self._offset = 0 if from_start else _size(path)
+        self._line = 0 if from_start else _count(path)
+        self._rest = b""
+        self._inode = _inode(path)
+        self._fatal: list[tuple[int, str]] | None = None
+        self.phase: str | None = None
+        """How far the start is: weights, memory, graphs, warm-up, loaded."""
+        self.failure: Failure | None = None
+        """The first error that ends a start."""
+        self.warning: str | None = None
+        """What the engine says and then ignores, such as a taken bootstrap port."""
+        self.ready = False
+
+    def read(self) -> None:
+        """Take in what was written since the last time."""
+        if _inode(self._path) != self._inode:
+            self._inode, self._offset, self._rest = _inode(self._path), 0, b""
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._offset)
+                block = file.read()
+        except FileNotFoundError:
+            return
+        self._offset += len(block)
+        *lines, self._rest = (self._rest + block).split(b"\n")
+        for raw in lines:
+            self._line += 1
+            self._take(raw.decode(errors="replace"))
+
+    def _take(self, line: str) -> None:
+        self.phase = next((name for words, name in _PHASES if words in line), self.phase)
+        self.ready = self.ready or READY in line
+        if self.warning is None and _SILENT.search(line):
+            self.warning = line.strip()
+        if self._fatal is None and _FATAL.search(line):
+            self._fatal = []
+        if self._fatal is not None and len(self._fatal) < _LONGEST_TRACEBACK:
+            self._fatal.append((self._line, line.strip()))
+            self._judge(self._fatal)
+
+    def _judge(self, lines: list[tuple[int, str]]) -> None:
+        """A traceback's last line is its error; until that line has come the first one stands for it."""
+        number, text = next(((n, t) for n, t in lines if _ERROR.match(t)), lines[0])
+        self.failure = Failure(text, number, probable_cause("\n".join(t for _, t in lines)))
 
 
-def read(path: Path, offset: int = 0) -> Reading:
-    """What `path` says from byte `offset` on; an absent file says nothing."""
-    try:
-        with path.open("rb") as file:
-            before = file.read(offset).count(b"\n")
-            text = file.read().decode(errors="replace")
-    except FileNotFoundError:
-        return Reading(None, None, False, None)
-    return judge(text.splitlines(), first=before + 1)
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
-def judge(lines: list[str], first: int = 1) -> Reading:
-    """The reading of a log's lines; `first` is the number of the first one."""
-    phase = next((name for line in reversed(lines) for words, name in _PHASES if words in line), None)
-    fatal = next((i for i, line in enumerate(lines) if _FATAL.search(line)), None)
-    warning = next((line.strip() for line in lines if _SILENT.search(line)), None)
-    ready = any(READY in line for line in lines)
-    return Reading(phase, None if fatal is None else _failure(lines, fatal, first), ready, warning)
+def _inode(path: Path) -> int:
+    return path.stat().st_ino if path.exists() else 0
 
 
-def _failure(lines: list[str], fatal: int, first: int) -> Failure:
-    index = next((i for i in range(fatal, len(lines)) if _ERROR.match(lines[i].strip())), fatal)
-    text = lines[index].strip()
-    around = "\n".join(lines[fatal : index + 3])
-    return Failure(text, first + index, probable_cause(around))
+def _count(path: Path) -> int:
+    """Lines that are there already, counted in blocks: a log can be large."""
+    if not path.exists():
+        return 0
+    with path.open("rb") as file:
+        return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))

@@ -31,7 +31,6 @@ VARIABLES = {
     "FLASHINFER_WORKSPACE_BASE": "flashinfer",
     "TILELANG_CACHE_DIR": "tilelang",
     "CUDA_CACHE_PATH": "cuda",
-    "PYTHONPYCACHEPREFIX": "bytecode",  # a snapshot is read-only and stays free of bytecode
 }
 """Cache variables of the engine and of what it compiles with, and their folders below the key."""
 

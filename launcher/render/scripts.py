@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from launcher.errors import InputError
 from launcher.plan.model import Origin, Plan, Service
 from launcher.render.bundle import RenderedFile
@@ -15,7 +17,8 @@ RESERVED = frozenset(
     | {"IFS", "BASH_ENV", "ENV", "POSIXLY_CORRECT", "BASH_XTRACEFD", "env", "argv", "secret", "secrets", "value"}
 )
 """Names that a script cannot hand over: bash owns them, or the script itself does."""
-_COMMENT_COLUMN = 72
+_WIDEST = 90
+"""Characters of a value that its neighbours' comments still make room for."""
 
 
 def serve_script(plan: Plan, service: Service, layout: Layout) -> RenderedFile:
@@ -31,14 +34,17 @@ def serve_script(plan: Plan, service: Service, layout: Layout) -> RenderedFile:
             deployment=plan.deployment,
             service=service,
             digest=service.digest(),
-            env=[_line(assignment(v.name, layout.value(v)), v.origin) for v in service.env],
-            secrets=[_line(assignment(s.name, s.file), s.origin) for s in service.secrets],
-            argv=[_line(" ".join(map(word, a.words)), a.origin) for a in service.argv],
+            env=_lines((assignment(v.name, layout.value(v)), v.origin) for v in service.env),
+            secrets=_lines((assignment(s.name, s.file), s.origin) for s in service.secrets),
+            argv=_lines((" ".join(map(word, a.words)), a.origin) for a in service.argv),
         )
     except ValueError as error:
         raise InputError(f"{service.name}: {error}") from None
     return RenderedFile(text, 0o555)
 
 
-def _line(value: str, origin: Origin) -> str:
-    return f"{value:<{_COMMENT_COLUMN}} # {comment(str(origin))}"
+def _lines(values: Iterable[tuple[str, Origin]]) -> list[str]:
+    """Each value with its origin as a comment, the comments below each other as far as that is readable."""
+    pairs = list(values)
+    column = max((len(value) for value, _ in pairs if len(value) <= _WIDEST), default=0)
+    return [f"{value:<{column}}  # {comment(str(origin))}" for value, origin in pairs]

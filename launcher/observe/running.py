@@ -1,0 +1,42 @@
+"""Which services run now, and as what: read from the processes, whoever started them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from launcher.backends.processes import Proc, look
+from launcher.backends.supervisord.daemon import NAME as SUPERVISOR
+from launcher.plan import DIGEST
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """The processes of one service."""
+
+    digest: str | None
+    """Digest of the service that the main process was started as; None where it cannot be read."""
+    processes: tuple[Proc, ...]
+    """Oldest first; the first is the main process."""
+
+    @property
+    def main(self) -> Proc:
+        """The process that the others descend from."""
+        return self.processes[0]
+
+
+def running(state: Path) -> Mapping[str, Running]:
+    """Every service of the deployment whose folder is `state` that has a process, by name."""
+    services = look(state).services.items()
+    return {name: Running(_digest(found[0].pid), found) for name, found in services if name != SUPERVISOR}
+
+
+def _digest(pid: int) -> str | None:
+    try:
+        environ = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return None
+    prefix = os.fsencode(f"{DIGEST}=")
+    return next((v[len(prefix) :].decode() for v in environ.split(b"\0") if v.startswith(prefix)), None)

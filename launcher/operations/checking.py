@@ -1,0 +1,67 @@
+"""Judging a profile: everything that can be known before anything is started, all at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from launcher.errors import InputError, Problem
+from launcher.operations.facts import gather
+from launcher.plan import Facts, Plan, resolve
+from launcher.profile import Examined, Loaded, examine, faulty
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A profile with its plan, and what is wrong with it."""
+
+    loaded: Loaded
+    facts: Facts
+    plan: Plan | None
+    """None where the profile is too wrong to be planned."""
+    problems: tuple[Problem, ...]
+    roots: dict[str, Path]
+    """The engine's source: relative path in a snapshot to file or folder here; empty where it is not here."""
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        """The problems that stop."""
+        return tuple(p for p in self.problems if p.severity == "error")
+
+    def summary(self) -> str:
+        """``34 settings, 2 warnings``."""
+        services = self.plan.services if self.plan else ()
+        settings = sum(v.origin.kind == "profile" for s in services for v in [*s.argv, *s.env])
+        warnings = sum(1 for p in self.problems if p.severity == "warning")
+        return f"{settings} settings" + (f", {warnings} warning{'s' if warnings > 1 else ''}" if warnings else "")
+
+
+def check(path: Path, *, backend: str | None = None) -> Checked:
+    """Everything known of the profile at `path`; raises InputError only where the file is no YAML mapping at all."""
+    examined: Examined = examine(path)
+    gathered = gather(examined.loaded)
+    problems = [*examined.problems, *map(examined.loaded.problem, gathered.findings)]
+    plan = None
+    if not any(p.severity == "error" for p in problems):
+        plan = resolve(examined.loaded, gathered.facts, backend=backend)
+    return Checked(examined.loaded, gathered.facts, plan, tuple(problems), gathered.roots)
+
+
+def sound(checked: Checked) -> Plan:
+    """The plan of a profile without errors; raises InputError carrying every problem of one with errors."""
+    if checked.errors or checked.plan is None:
+        raise faulty(checked.loaded.path, checked.problems)
+    return checked.plan
+
+
+def require_engine(checked: Checked) -> None:
+    """Raise InputError where what the plan runs is not on this machine: it can be shown, but not started."""
+    engine = checked.loaded.profile.engine
+    if checked.facts.engine is None:
+        hint = "pdlaunch engine install cpu" if engine.kind == "cpu" else "pdlaunch engine add PATH says what is there"
+        raise InputError(f"there is no serving environment at {engine.venv or 'the usual place'}", hint=hint)
+    if checked.loaded.profile.router and checked.facts.router is None:
+        raise InputError(
+            "there is no sglang-router in the engine's environment or in pdlaunch's own",
+            hint="pip install 'pdlaunch[router]', or name an environment with `router: {venv: …}`",
+        )

@@ -1,0 +1,30 @@
+"""The backend of a plan on this machine."""
+
+from __future__ import annotations
+
+from launcher.backends.protocol import Backend
+from launcher.backends.supervisord import Supervisord
+from launcher.errors import InputError
+from launcher.observe.http import Endpoint
+from launcher.observe.loads import load
+from launcher.plan import Plan
+from launcher.render import Layout
+
+
+def backend_of(plan: Plan, layout: Layout) -> Backend:
+    """Who drives `plan`; raises InputError for a backend that this version does not have."""
+    if plan.backend != "supervisord":
+        raise InputError(
+            f"the {plan.backend} backend is not part of this version",
+            hint="pdlaunch up PROFILE --backend supervisord, or write `backend: supervisord`",
+        )
+    return Supervisord(layout, plan.stop, busy=lambda name: _busy(plan, name))
+
+
+def _busy(plan: Plan, name: str) -> bool:
+    """Whether a server still has requests; one that does not answer is taken for busy: it will not end by itself."""
+    service = plan.service(name)
+    if service is None or service.role == "router":
+        return False
+    found = load(Endpoint(service.host, service.ports["http"]))
+    return found is None or found.busy

@@ -1,0 +1,141 @@
+"""Going to a generation: stop what differs, install, start, wait, prove, commit the pointer.
+
+What is done is decided from what runs, not from what was begun, so that the same call continues after a kill between
+any two steps. The order is the crash order: the store's note first, the pointer last.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from launcher.backends.protocol import Backend
+from launcher.errors import PdlaunchError
+from launcher.observe.logs import Tail
+from launcher.observe.running import Running, running
+from launcher.operations.events import Event, Report
+from launcher.operations.loading import Loading, Watch
+from launcher.operations.moving import Move, move
+from launcher.operations.ports import require_free, verify_owners
+from launcher.operations.proving import Proven, prove
+from launcher.plan import Plan
+from launcher.store import Event as JournalEvent
+from launcher.store import Generation, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """How going to a generation ended."""
+
+    generation: int
+    move: Move
+    proven: Proven
+    seconds: float
+
+
+def find_move(
+    plan: Plan, backend: Backend, store: Store, forced: Collection[str] = ()
+) -> tuple[Move, Mapping[str, Running]]:
+    """The move to `plan` from what runs now, and what runs now."""
+    now = running(store.layout.state)
+    units = backend.units()
+    stray = {proc.service for proc in backend.orphans() if proc.service}
+    broken = stray | {name for name in now if name not in units or units[name].state != "running"}
+    return move(plan, now, broken, forced), now
+
+
+def go(
+    generation: Generation,
+    backend: Backend,
+    store: Store,
+    report: Report,
+    *,
+    by: str,
+    why: str | None,
+    forced: Collection[str] = (),
+    drain: bool = True,
+) -> Arrived:
+    """Bring `generation` into service; the caller holds the writer's lock and has begun the operation in the store.
+
+    Raises StartFailedError, ProbeFailedError or PdlaunchError; what was started then still stands, for the caller to
+    stop or to leave.
+    """
+    plan = generation.plan
+    began = time.monotonic()
+    found, now = find_move(plan, backend, store, forced)
+    services = [s for name in found.start if (s := plan.service(name))]
+    require_free(services, {proc.pid for name in found.stop for proc in now[name].processes})
+    _stop(found.stop, backend, store, report, drain=drain)
+    store.advance("starting")
+    backend.install(generation.path)
+    loadings = [Loading(service, Tail(store.layout.log(service.name))) for service in services]
+    backend.start(found.start)
+    deadline = began + plan.ready.within
+    watch = Watch(loadings, backend, store.layout, report, etas(store))
+    watch.until_loaded(deadline)
+    loaded = time.monotonic()
+    verify_owners(plan, running(store.layout.state))
+    proven = _prove(plan, watch, deadline, report)
+    report(Event("ready", f"{len(services)} started, {len(found.keep)} left alone", seconds=time.monotonic() - loaded))
+    _record(store, generation, proven, loadings, by=by, why=why)
+    store.set_current(generation.number, by=by, why=why)
+    return Arrived(generation.number, found, proven, time.monotonic() - began)
+
+
+def _stop(names: Collection[str], backend: Backend, store: Store, report: Report, *, drain: bool) -> None:
+    if not names:
+        return
+    store.advance("stopping")
+    began = time.monotonic()
+    report(Event("stopping", ", ".join(names) + (", draining" if drain else ""), passing=True))
+    backend.stop(names, drain=drain)
+    report(Event("stopped", ", ".join(names), seconds=time.monotonic() - began))
+
+
+def _prove(plan: Plan, watch: Watch, deadline: float, report: Report) -> Proven:
+    """Prove while the servers are watched: a crash under the first prompt is told at once, not after a time-out."""
+    result: list[Proven | PdlaunchError] = []
+
+    def work() -> None:
+        try:
+            result.append(prove(plan, deadline, report))
+        except PdlaunchError as error:
+            result.append(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    watch.until(lambda: bool(result), deadline + 5.0)
+    if isinstance(result[0], PdlaunchError):
+        raise result[0]
+    return result[0]
+
+
+def _record(
+    store: Store, generation: Generation, proven: Proven, loadings: list[Loading], *, by: str, why: str | None
+) -> None:
+    """Journal how far it is proven and how long each server took, from which later starts tell an ETA."""
+    store.journal.append(
+        JournalEvent(
+            what="proved",
+            by=by,
+            why=why,
+            generation=generation.number,
+            details={
+                "tokens": proven.tokens,
+                "edges": proven.edges,
+                "context": proven.context,
+                "loaded": {x.service.name: round(x.loaded, 1) for x in loadings if x.loaded is not None},
+            },
+        )
+    )
+
+
+def etas(store: Store) -> dict[str, float]:
+    """Seconds that each service took to load the last time, by name."""
+    found: dict[str, float] = {}
+    for event in store.journal.events():
+        loaded = event.details.get("loaded") if event.what == "proved" else None
+        if isinstance(loaded, dict):
+            found |= {name: float(s) for name, s in loaded.items() if isinstance(s, int | float)}
+    return found

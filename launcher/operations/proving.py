@@ -1,0 +1,111 @@
+"""Ready means tokens: on every prefill×decode edge, then through the router, then up the ladder if one is asked for."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from launcher.errors import ProbeFailedError
+from launcher.observe.http import Endpoint
+from launcher.operations.events import Event, Report
+from launcher.operations.loading import INTERVAL, StartFailedError
+from launcher.plan import Plan, Service
+from launcher.probe.ladder import parse, rungs
+from launcher.probe.prompt import first_length
+from launcher.probe.tokens import NEW_TOKENS, Proof, Server, ask, ask_edges
+
+_ROOM = NEW_TOKENS + 8
+"""Tokens kept free of the context for the answer and what a template adds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """How far a generation is proven."""
+
+    tokens: int
+    """Longest prompt that was answered through the deployment's own door."""
+    edges: int
+    context: int | None
+
+    def __str__(self) -> str:
+        """``proven to 64k of 262k tokens``."""
+        return (
+            f"proven to {count(self.tokens)} of {count(self.context)} tokens"
+            if self.context
+            else (f"proven to {count(self.tokens)} tokens")
+        )
+
+
+def count(tokens: int | None) -> str:
+    """``257``, ``8,193`` or ``262k``."""
+    if tokens is None:
+        return "?"
+    return f"{tokens:,}" if tokens < 10_000 else f"{tokens // 1000}k"
+
+
+def prove(plan: Plan, deadline: float, report: Report) -> Proven:
+    """Ask for tokens as `ready` says; `deadline` is on the monotonic clock.
+
+    Raises StartFailedError where no token comes back, and ProbeFailedError where the ladder breaks.
+    """
+    length = first_length(plan.chunk, plan.context, plan.ready.prompt, _ROOM)
+    servers = [_server(s) for s in plan.services if s.role != "router"]
+    by_role = {
+        role: [_server(s) for s in plan.services if s.role == role] for role in ("prefill", "decode", "aggregated")
+    }
+    edges = ask_edges(by_role["prefill"], by_role["decode"], length, _left(deadline))
+    edges += tuple(ask(server, server.name, length, _left(deadline)) for server in by_role["aggregated"])
+    for proof in edges:
+        _judge(proof, report)
+    door = _door(plan)
+    if door:
+        _wait_router(door, deadline)
+        _judge(ask(door, "through the router", length, _left(deadline)), report)
+    longest = _climb(plan, door or servers[0], length, deadline, report)
+    return Proven(longest, len(edges), plan.context)
+
+
+def _climb(plan: Plan, door: Server, length: int, deadline: float, report: Report) -> int:
+    top = parse(plan.ready.probe)
+    longest = length
+    for rung in rungs(top, plan.context, _ROOM) if top else ():
+        if rung <= length:
+            continue
+        proof = ask(door, f"ladder {count(rung)}", rung, _left(deadline))
+        if proof.failure:
+            raise ProbeFailedError(
+                f"probe  ladder broke at {count(rung)} tokens: {proof.failure}. Proven to {count(longest)}",
+                hint="pdlaunch logs decode-0; a knob whose effect depends on context length is the usual cause",
+            )
+        report(Event("probe", f"ladder {count(rung)} ok", seconds=proof.seconds))
+        longest = rung
+    return longest
+
+
+def _judge(proof: Proof, report: Report) -> None:
+    if proof.failure:
+        raise StartFailedError("token", f"{proof.path}: {proof.failure}", hint="pdlaunch logs")
+    note = f", {proof.cached:,} of them from a cache" if proof.cached else ""
+    report(Event("token", f"{proof.prompt:,} in{note}, {NEW_TOKENS} out, {proof.path}", seconds=proof.seconds))
+
+
+def _wait_router(router: Server, deadline: float) -> None:
+    """The router learns of its workers by itself, within a second or so."""
+    while not router.endpoint.get("/readiness", timeout=2.0).ok:
+        if time.monotonic() > deadline:
+            raise StartFailedError("router", "it found no healthy workers in time", hint="pdlaunch logs router")
+        time.sleep(INTERVAL)
+
+
+def _door(plan: Plan) -> Server | None:
+    router = plan.service("router")
+    return _server(router) if router else None
+
+
+def _server(service: Service) -> Server:
+    endpoint = Endpoint(service.host, service.ports["http"])
+    return Server(service.name, endpoint, service.ports.get("bootstrap"))
+
+
+def _left(deadline: float) -> float:
+    return max(1.0, deadline - time.monotonic())

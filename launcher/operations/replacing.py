@@ -1,0 +1,33 @@
+"""`up --replace`: the deployments that hold what is wanted are stopped first, as `down` would."""
+
+from __future__ import annotations
+
+from launcher.operations.arriving import settle, stop_all
+from launcher.operations.events import Event, Report
+from launcher.operations.presence import hold_is_alive
+from launcher.plan import Plan
+from launcher.render import Layout
+from launcher.store import Store, holders, layout, resources, writer
+
+
+def replace_holders(plan: Plan, place: Layout, report: Report, *, by: str, why: str | None) -> tuple[str, ...]:
+    """Stop every other deployment of this state folder that holds what `plan` wants; their names.
+
+    One of another state folder is left alone: claiming will name it. Raises BusyError while somebody changes it.
+    """
+    held = holders(resources(plan)).values()
+    theirs = {h.deployment for h in held if not h.of(place) and h.state == str(place.state.parent / h.deployment)}
+    for name in sorted(theirs):
+        other = Store(layout(name))
+        current = other.current()
+        if current is None or not any(hold_is_alive(h) for h in held if h.deployment == name):
+            continue
+        with writer(other.layout, "down", by, why):
+            report(Event("replacing", name))
+            settle(other, by=by)
+            other.begin(
+                "down", from_generation=current, to_generation=None, by=by, why=why or f"replaced by {plan.deployment}"
+            )
+            stop_all(other.generation(current).plan, other, report)
+            other.finish("done", by=by)
+    return tuple(sorted(theirs))

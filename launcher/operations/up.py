@@ -1,0 +1,104 @@
+"""`up`: from a profile to a deployment that answers."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from launcher.observe.running import running
+from launcher.operations.arriving import arrive
+from launcher.operations.checking import Checked, check, require_engine, sound
+from launcher.operations.driving import backend_of
+from launcher.operations.events import Event, Report
+from launcher.operations.going import Arrived, find_move
+from launcher.operations.interrupts import interruptible
+from launcher.operations.moving import Move
+from launcher.operations.presence import hold_is_alive
+from launcher.operations.replacing import replace_holders
+from launcher.operations.sealing import seal
+from launcher.plan import Plan
+from launcher.store import Store, claim, layout, release, resources, who, writer
+
+
+@dataclass(frozen=True, slots=True)
+class Up:
+    """How `up` ended."""
+
+    deployment: str
+    generation: int
+    url: str
+    move: Move
+    arrived: Arrived | None
+    """None where everything ran as planned already."""
+
+
+def up(
+    profile: Path, report: Report, *, why: str | None = None, backend: str | None = None, replace: bool = False
+) -> Up:
+    """Bring the profile's deployment into service.
+
+    Raises InputError for what is wrong with the profile, BusyError for what somebody else holds, and PdlaunchError for
+    what failed; after a failure nothing of the deployment runs.
+    """
+    began = time.monotonic()
+    checked = check(profile, backend=backend)
+    plan = sound(checked)
+    require_engine(checked)
+    place = layout(plan.deployment)
+    backend_of(plan, place)
+    report(Event("checked", checked.summary(), seconds=time.monotonic() - began))
+    by = who()
+    with interruptible(), writer(place, "up", by, why):
+        store = Store(place)
+        store.recover(by=by)
+        if replace:
+            replace_holders(plan, place, report, by=by, why=why)
+        claim(place, resources(plan), by=by, why=why, is_alive=hold_is_alive)
+        try:
+            return _up(checked, store, report, backend=backend, by=by, why=why)
+        finally:
+            _keep_what_runs(store)
+
+
+def _up(checked: Checked, store: Store, report: Report, *, backend: str | None, by: str, why: str | None) -> Up:
+    generation, fresh = seal(checked, store, backend=backend, by=by, why=why)
+    plan = generation.plan
+    move, _ = find_move(plan, backend_of(plan, store.layout), store)
+    arrived = None
+    if not move.nothing or store.current() != generation.number or store.pending():
+        what = f"generation {generation.number}" + ("" if fresh else ", as recorded before")
+        report(Event("recorded", f"{what}: {describe(move)}"))
+        arrived = arrive(generation, store, report, operation="up", by=by, why=why)
+    return Up(plan.deployment, generation.number, url(plan), move, arrived)
+
+
+def describe(move: Move) -> str:
+    """``prefill-0 changes, decode-0 and router stay``."""
+    changed = [name for name in move.start if name in move.stop]
+    parts = [
+        (" and ".join(names) if len(names) < 3 else f"{len(names)} services") + words
+        for names, words in (
+            (changed, " restart"),
+            ([n for n in move.start if n not in move.stop], " start"),
+            ([n for n in move.stop if n not in move.start], " stop"),
+            (list(move.keep), " stay"),
+        )
+        if names
+    ]
+    return ", ".join(parts) or "nothing to do"
+
+
+def url(plan: Plan) -> str:
+    """Where clients go: the router, or the first server of a deployment without one."""
+    door = plan.service("router") or plan.services[0]
+    return f"http://{door.host}:{door.ports['http']}"
+
+
+def _keep_what_runs(store: Store) -> None:
+    """What was claimed for a start that did not happen is given back; what still serves keeps its own."""
+    current = store.current()
+    if current is None or not running(store.layout.state):
+        release(store.layout)
+    else:
+        release(store.layout, keep=resources(store.generation(current).plan))
