@@ -29,6 +29,8 @@ def main() -> int:
     log = logging.getLogger(__name__)
     log.info("%s", NOTICE)
     log.info("server_args=%s faults=%s", settings.values, [fault._asdict() for fault in faults.all])
+    for warning in environment.warnings:
+        log.warning("%s", warning)
     pid, link = spawn(settings, environment, faults)
 
     async def serve() -> int:

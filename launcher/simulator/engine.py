@@ -14,15 +14,16 @@ from . import frames, process, scheduler
 from .arguments import Settings
 from .environ import Environment
 from .faults import Faults
-from .scheduler import Job
+from .job import Job
+from .tally import Tally
 
 log = logging.getLogger(__name__)
 
 
 class Update(NamedTuple):
-    """What the scheduler says about a request: a token, or why there are no more."""
+    """What the scheduler says about a request: a token, or why there are no more, or both with the last one."""
 
-    token: int
+    token: int | None
     cached_tokens: int
     finish: dict[str, Any] | None
 
@@ -54,7 +55,7 @@ class Engine:
 
     def __init__(self, pid: int, link: socket.socket) -> None:
         self.pid = pid
-        self.snapshot: dict[str, Any] = {}
+        self.snapshot = Tally().snapshot()
         self.last_receive = 0.0
         self.ready = asyncio.Event()
         self._link = link
@@ -67,6 +68,17 @@ class Engine:
     def running(self) -> list[str]:
         """The requests that have not ended."""
         return list(self._running)
+
+    @property
+    def queues(self) -> dict[str, int]:
+        """Length of each queue, as of the last snapshot."""
+        queues: dict[str, int] = self.snapshot["queues"]
+        return queues
+
+    @property
+    def used_tokens(self) -> int:
+        """Tokens that running and waiting requests hold, as of the last snapshot."""
+        return int(self.snapshot["used_tokens"])
 
     async def connect(self) -> None:
         """Open the link to the scheduler; before any other method."""
@@ -81,7 +93,7 @@ class Engine:
             elif "ready" in message:
                 self.ready.set()
             elif "state" in message:
-                self._states.pop(message["state"]).set()
+                self._states[message["state"]].set()
             else:
                 self._hand_on(message)
 
@@ -92,7 +104,7 @@ class Engine:
         if finish is not None:
             self._running.pop(rid, None)
         if queue is not None:
-            queue.put_nowait(Update(message.get("token", -1), message.get("cached", 0), finish))
+            queue.put_nowait(Update(message.get("token"), message.get("cached", 0), finish))
 
     def tell(self, op: str, **fields: object) -> None:
         """Send the scheduler a message; nothing happens when it is gone."""
@@ -124,6 +136,7 @@ class Engine:
         self._states[token] = event = asyncio.Event()
         self.tell("state", token=token)
         await event.wait()
+        del self._states[token]
 
     def exit_code(self) -> int | None:
         """How the scheduler ended, negative for a signal, or None while it lives."""

@@ -14,7 +14,7 @@ KNOWN_ENV: Final[dict[str, str]] = {
     "PDLAUNCH_SIM_LINGER_S": "seconds for which a crashed server keeps its port open before it dies; default 5",
     "PDLAUNCH_SIM_DRAIN_S": "seconds between two looks at the running requests after SIGTERM; default 0.1, SGLang's 5",
     "PDLAUNCH_SIM_REGISTER_S": "seconds before a failed registration at the bootstrap server is tried again, doubled "
-    "each time; default 0.05, SGLang's 1",
+    "each time; default 0.1, SGLang's 1",
     "SGLANG_HEALTH_CHECK_TIMEOUT": "seconds after which /health gives up on a silent scheduler; default 20",
     "SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION": "false makes /health answer without asking the scheduler",
     "SGLANG_EXPOSE_OWN_ENV_VARS": "true shows the known variables in /server_info",
@@ -38,7 +38,7 @@ class Environment(NamedTuple):
     prefill_token_s: float = 0.0
     linger_s: float = 5.0
     drain_s: float = 0.1
-    register_s: float = 0.05
+    register_s: float = 0.1
     health_timeout_s: float = 20.0
     health_generates: bool = True
     expose_env: bool = False
@@ -50,10 +50,16 @@ class Environment(NamedTuple):
     keep_alive_s: float = 5.0
     target_ctas: int = 0
     own_variables: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> Self:
-        """Read the variables of KNOWN_ENV; raises ValueError naming the variable whose value is no number."""
+        """Read the variables of KNOWN_ENV.
+
+        A number that is none is a warning in a variable of SGLang's, which then takes its default as SGLang does;
+        in one of the simulator's it raises ValueError naming it.
+        """
+        warnings: list[str] = []
 
         def number(name: str, default: float) -> float:
             text = environ.get(name, "").strip()
@@ -62,7 +68,10 @@ class Environment(NamedTuple):
             try:
                 return float(text)
             except ValueError:
-                raise ValueError(f"{name}={text!r} is not a number") from None
+                if name.startswith("PDLAUNCH_"):
+                    raise ValueError(f"{name}={text!r} is not a number") from None
+                warnings.append(f"Invalid value for {name}: {text!r} is not a number, using default {default:g}")
+                return default
 
         def truth(name: str, default: bool) -> bool:
             text = environ.get(name, "").strip().lower()
@@ -74,7 +83,7 @@ class Environment(NamedTuple):
             prefill_token_s=number("PDLAUNCH_SIM_PREFILL_US", 0) / 1e6,
             linger_s=number("PDLAUNCH_SIM_LINGER_S", 5),
             drain_s=number("PDLAUNCH_SIM_DRAIN_S", 0.1),
-            register_s=number("PDLAUNCH_SIM_REGISTER_S", 0.05),
+            register_s=number("PDLAUNCH_SIM_REGISTER_S", 0.1),
             health_timeout_s=number("SGLANG_HEALTH_CHECK_TIMEOUT", 20),
             health_generates=truth("SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION", True),
             expose_env=truth("SGLANG_EXPOSE_OWN_ENV_VARS", False),
@@ -86,4 +95,5 @@ class Environment(NamedTuple):
             keep_alive_s=number("SGLANG_TIMEOUT_KEEP_ALIVE", 5),
             target_ctas=int(number("SGLANG_SM120_MMA_TARGET_CTAS", 0)),
             own_variables=tuple((name, environ[name]) for name in KNOWN_ENV if name in environ),
+            warnings=tuple(warnings),
         )

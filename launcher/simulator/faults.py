@@ -4,12 +4,12 @@ The variable holds faults separated by commas; a fault is a word and its parts, 
 
 | fault | parts | what happens |
 |---|---|---|
-| `hang` | none | the scheduler stands still at the next request: no token, no health, TERM never drains |
+| `hang` | [after=N] | the scheduler stands still at the next request: no token, no health, TERM never drains |
 | `hang` | CONTEXT | only requests whose context reaches CONTEXT stand still; short ones and /health pass |
-| `no-token` | [CONTEXT] | requests run for ever without a token while /health says 200 |
+| `no-token` | [after=N], [CONTEXT] | requests run for ever without a token while /health says 200 |
 | `frozen-transfer` | [after=N] | the KV never arrives: both halves stay in their queues until SGLang's time-outs |
-| `slow` | DURATION/token | prefill: for each prompt token no cache has, decode: for each generated token |
-| `slow` | DURATION | once for each request |
+| `slow` | DURATION/token, [CONTEXT] | prefill: for each prompt token no cache has, decode: for each generated token |
+| `slow` | DURATION, [CONTEXT] | once for each request |
 | `crash` | after=N, after=DURATION or CONTEXT | the scheduler raises after N requests, after a time, at a context |
 | `crash` | start | the scheduler raises while it loads |
 | `exit0` | after=DURATION | the server leaves by itself with exit code 0 |
@@ -18,9 +18,10 @@ The variable holds faults separated by commas; a fault is a word and its parts, 
 | `load` | DURATION | loading takes that long |
 
 Every fault takes a role as a further part: `prefill`, `decode` or `aggregated`; without one it holds for all, so that
-one value serves a whole deployment. CONTEXT counts tokens of prompt and answer: `48k` is 48,000. DURATION is a number
-with `us`, `ms`, `s` or `m`. Examples: `hang:decode:48k`, `slow:prefill:10ms/token`, `crash:decode:after=3`,
-`crash:start`, `exit0:after=2s`, `reject:decode:500`, `load:5s,ignore-term`.
+one value serves a whole deployment. `after=N` lets N requests pass first. CONTEXT counts tokens of prompt and answer:
+`48k` is 48,000. DURATION is a number with `us`, `ms`, `s` or `m`. Examples: `hang:decode:48k`,
+`slow:prefill:10ms/token`, `crash:decode:after=3`, `crash:start`, `exit0:after=2s`, `reject:decode:500`,
+`load:5s,ignore-term`.
 
 One fault has a name of its own in the field: SGLANG_SM120_MMA_TARGET_CTAS of 512 or more on a decode server is
 `hang:decode:48k`.
@@ -41,8 +42,8 @@ _DURATION: Final = r"(\d+(?:\.\d+)?)(us|ms|s|m)"
 
 # kind -> the parts it takes; a part in capitals is a shape, the others stand as they are
 _TAKES: Final[dict[str, frozenset[str]]] = {
-    "hang": frozenset({"CONTEXT"}),
-    "no-token": frozenset({"CONTEXT"}),
+    "hang": frozenset({"AFTER_COUNT", "CONTEXT"}),
+    "no-token": frozenset({"AFTER_COUNT", "CONTEXT"}),
     "frozen-transfer": frozenset({"AFTER_COUNT"}),
     "slow": frozenset({"DURATION", "PER_TOKEN", "CONTEXT"}),
     "crash": frozenset({"AFTER_COUNT", "AFTER_TIME", "CONTEXT", "start"}),
@@ -96,8 +97,8 @@ class Faults(NamedTuple):
         return tuple(fault for fault in self.all if fault.kind == kind)
 
     def reached(self, kind: str, context: int) -> bool:
-        """Whether a request whose context has grown to `context` tokens shows a fault of this kind."""
-        return any(context >= fault.context for fault in self.of(kind))
+        """Whether a request whose context has grown to `context` tokens shows a fault that waits for a context."""
+        return any(0 < fault.context <= context for fault in self.of(kind))
 
     def delay(self, tokens: int, *, first: bool, context: int) -> float:
         """Seconds that `slow` adds to a step of that many tokens."""

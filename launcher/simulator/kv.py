@@ -12,10 +12,8 @@ from typing import NamedTuple
 
 from . import frames
 from .bootstrap import QUERY_ALL, QUERY_FIRST
+from .environ import Environment
 from .web import ask
-
-FAKE_HOST = "2.2.2.2"
-"""The bootstrap host of a request without a partner: sglang/srt/disaggregation/utils.py."""
 
 _INFO_ATTEMPTS = 15  # sglang/srt/disaggregation/decode.py, _max_ensure_retries, one second apart
 
@@ -39,9 +37,13 @@ class Prompt(NamedTuple):
     cached_tokens: int = 0
 
 
+_Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
 class _Room:
     def __init__(self) -> None:
-        self.connected = asyncio.get_running_loop().create_future()
+        self.connected: asyncio.Future[_Streams] = asyncio.get_running_loop().create_future()
+        self.claimed = False
 
 
 class Sender:
@@ -71,6 +73,9 @@ class Sender:
     async def wait_for_decode(self, room: int, timeout: float) -> "Handover":
         """The connection of the decode that asks for `room`; raises TransferError when none has come in time."""
         entry = self._rooms.setdefault(room, _Room())
+        if entry.claimed:
+            raise TransferError(room, f"room {room} is already taken by another request")
+        entry.claimed = True
         try:
             reader, writer = await asyncio.wait_for(asyncio.shield(entry.connected), timeout)
         except TimeoutError:
@@ -88,13 +93,10 @@ class Handover:
     ) -> None:
         self._room, self._reader, self._writer, self._leave = room, reader, writer, leave
 
-    async def send(self, prompt: Prompt) -> None:
-        """Hand the prompt over; raises TransferError when decode goes away or says that it is not its prompt."""
-        frames.send(self._writer, {"prompt": list(prompt)})
-        await self.acknowledged()
-
-    async def acknowledged(self) -> None:
-        """Wait for what decode says; raises TransferError unless it says that all is well."""
+    async def send(self, prompt: Prompt | None) -> None:
+        """Hand the prompt over, or nothing, and wait for what decode says; raises TransferError unless it is well."""
+        if prompt is not None:
+            frames.send(self._writer, {"prompt": list(prompt)})
         answer = await frames.receive(self._reader)
         if answer is None:
             raise TransferError(self._room, "Aborted by AbortReq.")
@@ -110,9 +112,9 @@ class Handover:
 class Receiver:
     """The decode's side; `page_size` and `kv_cache_dtype` are what the prefill must share."""
 
-    def __init__(self, page_size: int, kv_cache_dtype: str, heartbeat_s: float, heartbeat_failures: int) -> None:
+    def __init__(self, page_size: int, kv_cache_dtype: str, environment: Environment) -> None:
         self._page_size, self._kv_cache_dtype = page_size, kv_cache_dtype
-        self._heartbeat_s, self._heartbeat_failures = heartbeat_s, heartbeat_failures
+        self._heartbeat_s, self._heartbeat_failures = environment.heartbeat_s, environment.heartbeat_failures
         self._known: dict[tuple[str, int], tuple[str, int]] = {}
 
     async def locate(self, room: int, host: str, port: int) -> tuple[str, int]:
@@ -149,8 +151,13 @@ class Receiver:
                     f"Both servers must use the same {flag} value."
                 )
 
-    async def receive(self, room: int, bootstrap: tuple[str, int], source: tuple[str, int], mine: Prompt) -> Prompt:
-        """Fetch the prompt of a room; raises TransferError when it is another prompt or its prefill is lost."""
+    async def receive(
+        self, room: int, bootstrap: tuple[str, int], source: tuple[str, int], mine: Prompt, *, frozen: bool
+    ) -> Prompt:
+        """Fetch the prompt of a room, or never if `frozen`.
+
+        Raises TransferError when it is another prompt than `mine` or its prefill is lost.
+        """
         try:
             reader, writer = await asyncio.open_connection(*source)
         except OSError:
@@ -162,6 +169,8 @@ class Receiver:
                 return await self._lost(room, bootstrap)
             if "error" in answer:
                 raise TransferError(room, answer["error"])
+            if frozen:
+                await asyncio.Event().wait()
             theirs = Prompt(*answer["prompt"])
             wrong = _difference(theirs, mine)
             frames.send(writer, {"error": wrong} if wrong else {"done": True})

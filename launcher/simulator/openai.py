@@ -1,22 +1,45 @@
 """The OpenAI-compatible endpoints: models, chat completions and completions, streamed and not."""
 
 import json
-import logging
 import time
 from collections.abc import AsyncGenerator, Callable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from . import tokens
+from .job import RefusedError
 from .naming import VERSION
-from .native import Answer, BadRequestError, Service
+from .service import Answer, Service
 from .web import Request, Response, as_json
 
-log = logging.getLogger(__name__)
+
+def _content(value: object) -> str:
+    if isinstance(value, list):
+        return "".join(str(part.get("text", "")) for part in value if isinstance(part, dict))
+    return str(value or "")
+
+
+def _chat_prompt(body: dict[str, Any]) -> list[int]:
+    # A longer conversation begins with the tokens of a shorter one, as chat templates have it.
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not messages:
+        raise RefusedError("Messages cannot be empty.")
+    turns = [f"<{message.get('role', 'user')}> {_content(message.get('content'))}\n" for message in messages]
+    return tokens.encode("".join(turns) + "<assistant>")
+
+
+def _text_prompt(body: dict[str, Any]) -> list[int]:
+    prompt = body.get("prompt")
+    if isinstance(prompt, str):
+        return tokens.encode(prompt)
+    if isinstance(prompt, list) and prompt and all(isinstance(token, int) for token in prompt):
+        return prompt
+    raise RefusedError("Prompt must be a text or a list of token ids.")
 
 
 class Shape(NamedTuple):
-    """What tells chat completions and completions apart in an answer."""
+    """What tells chat completions and completions apart."""
 
+    prompt: Callable[[dict[str, Any]], list[int]]
     prefix: str
     whole: str
     chunk: str
@@ -25,16 +48,23 @@ class Shape(NamedTuple):
     opening: dict[str, Any] | None
 
 
-CHAT = Shape(
-    "chatcmpl-",
-    "chat.completion",
-    "chat.completion.chunk",
-    lambda text: {"message": {"role": "assistant", "content": text, "reasoning_content": None}},
-    lambda text: {"delta": {"content": text}},
-    {"delta": {"role": "assistant", "content": ""}},
+CHAT: Final = Shape(
+    prompt=_chat_prompt,
+    prefix="chatcmpl-",
+    whole="chat.completion",
+    chunk="chat.completion.chunk",
+    message=lambda text: {"message": {"role": "assistant", "content": text, "reasoning_content": None}},
+    delta=lambda text: {"delta": {"content": text}},
+    opening={"delta": {"role": "assistant", "content": ""}},
 )
-TEXT = Shape(
-    "cmpl-", "text_completion", "text_completion", lambda text: {"text": text}, lambda text: {"text": text}, None
+TEXT: Final = Shape(
+    prompt=_text_prompt,
+    prefix="cmpl-",
+    whole="text_completion",
+    chunk="text_completion",
+    message=lambda text: {"text": text},
+    delta=lambda text: {"text": text},
+    opening=None,
 )
 
 
@@ -57,59 +87,29 @@ def model_card(service: Service) -> dict[str, Any]:
     }
 
 
-def error(failure: BadRequestError) -> Response:
+def error(failure: RefusedError) -> Response:
     """An error in OpenAI's shape as SGLang writes it."""
     kind = "BadRequestError" if failure.status < 500 else "InternalServerError"
     body = {"object": "error", "message": str(failure), "type": kind, "param": None, "code": failure.status}
     return as_json({**body, "simulator": VERSION}, failure.status)
 
 
-def _content(value: object) -> str:
-    if isinstance(value, list):
-        return "".join(str(part.get("text", "")) for part in value if isinstance(part, dict))
-    return str(value or "")
-
-
-def chat_prompt(body: dict[str, Any]) -> list[int]:
-    """The tokens of a conversation; a longer one begins with the tokens of a shorter one, as templates have it."""
-    messages = body.get("messages")
-    if not isinstance(messages, list) or not messages:
-        raise BadRequestError("Messages cannot be empty.")
-    turns = [f"<{message.get('role', 'user')}> {_content(message.get('content'))}\n" for message in messages]
-    return tokens.encode("".join(turns) + "<assistant>")
-
-
-def text_prompt(body: dict[str, Any]) -> list[int]:
-    """The tokens of a completion's prompt, which may be text or ids."""
-    prompt = body.get("prompt")
-    if isinstance(prompt, str):
-        return tokens.encode(prompt)
-    if isinstance(prompt, list) and prompt and all(isinstance(token, int) for token in prompt):
-        return prompt
-    raise BadRequestError("Prompt must be a text or a list of token ids.")
-
-
-async def complete(
-    service: Service, request: Request, shape: Shape, prompt_of: Callable[[dict[str, Any]], list[int]]
-) -> Response:
-    """POST /v1/chat/completions or /v1/completions."""
+async def complete(service: Service, request: Request, shape: Shape) -> Response:
+    """POST /v1/chat/completions or /v1/completions; raises RefusedError."""
     body = request.json()
     limit = body.get("max_completion_tokens", body.get("max_tokens"))
-    default = None if shape is CHAT else tokens.NATURAL_END
-    answer = service.start(service.job(body, prompt_of(body), limit, default))
+    answer = service.start(service.job(body, shape.prompt(body), limit, room=body.get("bootstrap_room")))
     try:
-        first = await answer.advance()
+        await answer.advance()
         if not body.get("stream"):
-            while await answer.advance() is not None:
-                pass
+            await answer.complete()
             service.count(answer, streaming=False)
             return as_json(_whole(service, answer, shape))
     except BaseException:
         await answer.close()
         raise
     usage = bool((body.get("stream_options") or {}).get("include_usage"))
-    events = _stream(service, answer, shape, first, usage=usage)
-    return Response(200, b"", "text/event-stream; charset=utf-8", events)
+    return Response(events=_stream(service, answer, shape, usage=usage))
 
 
 def _usage(service: Service, answer: Answer) -> dict[str, Any]:
@@ -133,15 +133,15 @@ def _frame(service: Service, answer: Answer, kind: str, shape: Shape) -> dict[st
     }
 
 
-def _choice(answer: Answer, content: dict[str, Any]) -> dict[str, Any]:
-    reason = answer.finish["type"] if answer.finish else None
+def _choice(content: dict[str, Any], finish: dict[str, Any] | None = None) -> dict[str, Any]:
+    reason = finish["type"] if finish else None
     return {"index": 0, **content, "logprobs": None, "finish_reason": reason, "matched_stop": None}
 
 
 def _whole(service: Service, answer: Answer, shape: Shape) -> dict[str, Any]:
     return {
         **_frame(service, answer, shape.whole, shape),
-        "choices": [_choice(answer, shape.message(tokens.decode(answer.ids)))],
+        "choices": [_choice(shape.message(tokens.decode(answer.ids)), answer.finish)],
         "usage": _usage(service, answer),
         "metadata": {"weight_version": "simulator"},
     }
@@ -151,23 +151,23 @@ def _event(payload: dict[str, Any]) -> bytes:
     return b"data: " + json.dumps(payload, ensure_ascii=False).encode() + b"\n\n"
 
 
-async def _stream(
-    service: Service, answer: Answer, shape: Shape, first: int | None, *, usage: bool
-) -> AsyncGenerator[bytes, None]:
+async def _stream(service: Service, answer: Answer, shape: Shape, *, usage: bool) -> AsyncGenerator[bytes, None]:
     frame = _frame(service, answer, shape.chunk, shape)
     try:
         if shape.opening is not None:
-            yield _event({**frame, "choices": [_choice(answer, shape.opening)], "usage": None})
-        token = first
-        while token is not None:
-            text = tokens.decode([token], len(answer.ids) - 1)
-            yield _event({**frame, "choices": [_choice(answer, shape.delta(text))], "usage": None})
-            token = await answer.advance()
-        yield _event({**frame, "choices": [_choice(answer, shape.delta(""))], "usage": None})
+            yield _event({**frame, "choices": [_choice(shape.opening)], "usage": None})
+        sent = 0
+        while sent < len(answer.ids) or not answer.ended:
+            if sent == len(answer.ids):
+                await answer.advance()
+            text = tokens.decode(answer.ids[sent:], sent)
+            sent = len(answer.ids)
+            yield _event({**frame, "choices": [_choice(shape.delta(text))], "usage": None})
+        yield _event({**frame, "choices": [_choice(shape.delta(""), answer.finish)], "usage": None})
         if usage:
             yield _event({**frame, "choices": [], "usage": _usage(service, answer)})
         service.count(answer, streaming=True)
-    except BadRequestError as failure:
+    except RefusedError as failure:
         yield _event({"error": json.loads(error(failure).body)})
     finally:
         await answer.close()

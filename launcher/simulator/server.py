@@ -6,14 +6,15 @@ import os
 import signal
 import time
 
-from . import bootstrap, native
+from . import bootstrap
 from .arguments import Settings
 from .engine import Engine
 from .environ import Environment
 from .faults import Faults
+from .health import health_job
 from .naming import SERVER
-from .native import Service
 from .routes import Routes
+from .service import Service
 from .web import Server
 
 log = logging.getLogger(__name__)
@@ -76,9 +77,8 @@ class Running:
         disaggregated = self._settings.role != "aggregated"
         if disaggregated:
             log.info("Start of pd disaggregation warmup ...")
-        answer = self._service.start(native.health_job())
-        while await answer.advance() is not None:
-            pass
+        answer = self._service.start(health_job())
+        await answer.complete()
         if disaggregated:
             log.info("Disaggregation warmup requests completed for all 1 DP ranks")
             log.info("End of disaggregation warmup")

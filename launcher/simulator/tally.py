@@ -36,6 +36,30 @@ class Tally:
         self._last_transfer = (0.0, 0.0)
         self._rate = (time.monotonic(), 0, 0.0)
 
+    @property
+    def used_tokens(self) -> int:
+        """Tokens of all requests in a queue."""
+        return sum(self._contexts.values())
+
+    @property
+    def decoded(self) -> int:
+        """Tokens generated so far."""
+        return self._counts["decode"]
+
+    @property
+    def throughput(self) -> float:
+        """Tokens generated per second, over the last second or so."""
+        since, tokens, rate = self._rate
+        elapsed = time.monotonic() - since
+        if elapsed >= 1:
+            rate = (self.decoded - tokens) / elapsed
+            self._rate = (time.monotonic(), self.decoded, rate)
+        return rate
+
+    def length(self, queue: str) -> int:
+        """Requests in a queue."""
+        return len(self._queues[queue])
+
     def move(self, rid: str, queue: str | None, context: int = 0) -> None:
         """Put a request into a queue, and out of the one it was in."""
         for members in self._queues.values():
@@ -83,18 +107,13 @@ class Tally:
     def snapshot(self) -> dict[str, Any]:
         """All of it as plain data."""
         self.changed = False
-        since, tokens, rate = self._rate
-        elapsed = time.monotonic() - since
-        if elapsed >= 1:
-            rate = (self._counts["decode"] - tokens) / elapsed
-            self._rate = (time.monotonic(), self._counts["decode"], rate)
         return {
             "queues": {name: len(members) for name, members in self._queues.items()},
-            "used_tokens": sum(self._contexts.values()),
+            "used_tokens": self.used_tokens,
             "counts": self._counts,
             "observed": self._observed,
             "kv_transfer_speed_gb_s": self._last_transfer[0],
             "kv_transfer_latency_ms": self._last_transfer[1],
-            "gen_throughput": rate,
+            "gen_throughput": self.throughput,
             "timestamp": time.time(),
         }

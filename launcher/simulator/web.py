@@ -36,6 +36,7 @@ class Response(NamedTuple):
     status: int = 200
     body: bytes = b""
     content_type: str = "text/plain; charset=utf-8"
+    """Of `body`; events are always text/event-stream."""
     events: AsyncGenerator[bytes, None] | None = None
 
 
@@ -128,6 +129,13 @@ class Server:
 
         self._server = await asyncio.get_running_loop().create_server(protocol, host, port)
 
+    @property
+    def port(self) -> int:
+        """The port it listens on; a started server only."""
+        if self._server is None:
+            raise RuntimeError("not started")
+        return int(self._server.sockets[0].getsockname()[1])
+
     async def close(self) -> None:
         """Stop listening and leave every connection."""
         if self._server is not None:
@@ -148,9 +156,9 @@ class Server:
                 request = await _read_request(reader, writer, self._keep_alive_s)
                 keep = await self._answer(request, reader, writer)
         except _MalformedError:
-            body = b"Invalid HTTP request received."
-            self._head(writer, Response(400, body), keep=False, length=len(body))
-            writer.write(body)
+            refusal = Response(400, b"Invalid HTTP request received.")
+            self._head(writer, refusal, keep=False)
+            writer.write(refusal.body)
         except (TimeoutError, asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
@@ -170,11 +178,10 @@ class Server:
 
     async def _write(self, request: Request, writer: asyncio.StreamWriter, *, keep: bool) -> None:
         response = await self._handler(request)
+        self._head(writer, response, keep=keep)
         if response.events is None:
-            self._head(writer, response, keep=keep, length=len(response.body))
             writer.write(b"" if request.method == "HEAD" else response.body)
         else:
-            self._head(writer, response, keep=keep, length=None)
             async with aclosing(response.events) as events:
                 async for chunk in events:
                     writer.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
@@ -182,12 +189,14 @@ class Server:
             writer.write(b"0\r\n\r\n")
         await writer.drain()
 
-    def _head(self, writer: asyncio.StreamWriter, response: Response, *, keep: bool, length: int | None) -> None:
+    def _head(self, writer: asyncio.StreamWriter, response: Response, *, keep: bool) -> None:
+        streamed = response.events is not None
+        content_type = "text/event-stream; charset=utf-8" if streamed else response.content_type
         lines = (
             f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}",
             f"server: {self._server_header}",
-            f"content-type: {response.content_type}",
-            "transfer-encoding: chunked" if length is None else f"content-length: {length}",
+            f"content-type: {content_type}",
+            "transfer-encoding: chunked" if streamed else f"content-length: {len(response.body)}",
             f"connection: {'keep-alive' if keep else 'close'}",
             "",
             "",
