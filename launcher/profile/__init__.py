@@ -23,6 +23,7 @@ from launcher.profile.model import (
     Watch,
 )
 from launcher.profile.quantities import seconds, tokens
+from launcher.profile.schema import schema, schema_text
 from launcher.profile.servers import Server, servers
 from launcher.profile.tree import KeyPath
 from launcher.profile.waivers import allows
@@ -58,6 +59,8 @@ __all__ = [
     "faulty",
     "levels",
     "load",
+    "schema",
+    "schema_text",
     "seconds",
     "servers",
     "settings_of",

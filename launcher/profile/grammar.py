@@ -71,7 +71,7 @@ _WHERE = r"/.*|[a-zA-Z0-9][a-zA-Z0-9._-]*"
 SETTINGS: Mapping[str, Key] = MappingProxyType(
     {
         "args": Key(
-            Named("a flag of the engine", r"[^\0\s]+", ARG),
+            Named("a flag of the engine", r"\S+", ARG),
             "The engine's own long flags without --. true sets a switch, false leaves it out (or writes --no-x where "
             "the engine has one), a list becomes several values, a mapping becomes JSON, ~ takes a flag away again.",
         ),

@@ -66,7 +66,7 @@ def text(meant: str, pattern: str | None = None, says: str | None = None) -> Kin
             raise RefusedError(f"holds a line break or a control character; {meant} is meant")
         return value
 
-    return Kind(read, {"type": "string"} | ({"pattern": f"^{pattern}$"} if pattern else {"minLength": 1}))
+    return Kind(read, {"type": "string"} | ({"pattern": f"^(?:{pattern})$"} if pattern else {"minLength": 1}))
 
 
 def choice(*words: str) -> Kind:

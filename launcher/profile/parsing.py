@@ -81,7 +81,7 @@ class _Composer:
             case ev.SequenceStartEvent():
                 return Items(tuple(self._items(path, depth)), line)
             case ev.ScalarEvent():
-                return Scalar(event.value, plain=not event.style, line=line)
+                return Scalar(_joined(event.value), plain=not event.style, line=line)
             case _:
                 raise refused(self.file, "no value where one is expected", line=line)
 
@@ -124,6 +124,14 @@ class _Composer:
 
     def _refuse(self, path: KeyPath, event: ev.Event, error: str, write: str | None = None) -> None:
         self.findings.append(Finding(path, error, write, line=_line(event)))
+
+
+def _joined(text: str) -> str:
+    """Text in which a pair of escapes, as JSON writes characters beyond U+FFFF, is the one character it stands for."""
+    try:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+    except UnicodeDecodeError:
+        return text
 
 
 def _line(event: ev.Event) -> int:

@@ -24,4 +24,5 @@ def simulator_knobs() -> EngineKnobs:
         for flag in KNOWN_FLAGS.values()
     }
     env = {name: EnvKnob(name=name, kind="unknown") for name in KNOWN_ENV}
-    return EngineKnobs(engine="simulator", version=VERSION, flags=flags, env=env)
+    # Not whole: it takes SGLang's other variables without reading them.
+    return EngineKnobs(engine="simulator", version=VERSION, flags=flags, env=env, whole=False)
