@@ -54,8 +54,8 @@ def end(
 ) -> None:
     """End all `endings` side by side and return when none of their processes and sockets is left.
 
-    With `drain`, a main process gets TERM and until ``limits.drain`` to finish; one that `busy` then calls idle, or
-    cannot be asked about, gets until ``limits.kill``. Without `drain` the tree is killed at once.
+    With `drain`, a main process gets TERM and until ``limits.drain`` to finish, and until ``limits.kill`` unless `busy`
+    then says that it still works on requests; its tree goes with it. Without `drain` the tree is killed at once.
     Raises PdlaunchError naming what cannot be killed, or whoever holds a socket that outlived its service.
     """
     table = look(state)
@@ -73,7 +73,10 @@ def _drain(endings: list[Ending], state: Path, limits: Stop, busy: Callable[[str
         ending.term()
     asked = False
     waiting = endings
-    while waiting and (now := time.monotonic()) < start + limits.kill:
+    while waiting := [e for e in waiting if e.main is not None and e.main.alive()]:
+        now = time.monotonic()
+        if now >= start + limits.kill:
+            return
         if not asked and now >= start + limits.drain:
             asked = True
             waiting = [e for e in waiting if busy is None or not busy(e.name)]
@@ -81,7 +84,6 @@ def _drain(endings: list[Ending], state: Path, limits: Stop, busy: Callable[[str
             looked, table = now, look(state)
             for ending in waiting:
                 ending.record(table)
-        waiting = [e for e in waiting if e.main is not None and e.main.alive()]
         time.sleep(_TICK)
 
 

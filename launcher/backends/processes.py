@@ -7,10 +7,9 @@ keeps it readable where a child renames itself: https://github.com/dvarrazzo/py-
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from launcher.plan.model import MARK
@@ -35,7 +34,7 @@ class Proc:
     @property
     def created(self) -> float:
         """Start, seconds since the epoch."""
-        return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + self.started / _TICKS
+        return _boot() + self.started / _TICKS
 
     def alive(self) -> bool:
         """Whether it still runs; a zombie does not, it holds nothing."""
@@ -147,6 +146,13 @@ def _stat(pid: int, started: int | None = None) -> tuple[str, int, int, int] | N
         return None
     name = head.partition(b"(")[2].decode(errors="replace")
     return name, int(fields[1]), int(fields[2]), int(fields[19])
+
+
+@cache
+def _boot() -> int:
+    # The kernel's own "btime" instead of a difference of two clocks, so that the same process has the same start.
+    lines = Path("/proc/stat").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("btime "))
 
 
 def _read(path: str) -> bytes | None:

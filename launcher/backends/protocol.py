@@ -23,14 +23,17 @@ class Unit:
 
     name: str
     state: UnitState
-    pid: int | None
-    since: float | None
+    pid: int | None = None
+    since: float | None = None
     """Start of the present state, seconds since the epoch."""
-    exit_status: int | None
+    exit_status: int | None = None
     """Of an ``exited`` service; -1 where a signal ended it."""
-    restarts: int
+    detail: str | None = None
+    """How it ended or why it could not start, in the backend's words: ``terminated by SIGKILL``."""
+    restarts: int = 0
     """How often it was started again by itself since it was asked to run."""
-    log: Path
+    log: Path | None = None
+    """The file of what it printed, where the backend keeps one; older parts lie beside it."""
     wanted: bool = False
     """It was asked to run and not asked to stop since: a service that is wanted and ended is a failure."""
     supervised: bool = True

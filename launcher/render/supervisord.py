@@ -26,6 +26,7 @@ PROGRAMS = "supervisord/programs.conf"
 RESTARTS = "supervisord/restarts.py"
 HERE = "%(here)s"
 """What supervisord, and `daemon` below, replace by the folder of the programs' file."""
+_HERE = re.compile(rf"(?<!%){re.escape(HERE)}(/\.\.)?")
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -73,7 +74,8 @@ def daemon(layout: Layout, programs: str, here: Path, *, user: str | None) -> st
         socket=str(socket(layout)),
         user=user,
     )
-    return own + programs.replace(f"{HERE}/..", _quoted(here.parent)).replace(HERE, _quoted(here))
+    folders = {f"{HERE}/..": here.parent, HERE: here}
+    return own + _HERE.sub(lambda found: _quoted(folders[found[0]]), programs)
 
 
 def socket(layout: Layout) -> Path:

@@ -51,7 +51,7 @@ class Services:
 
     def resume(self) -> None:
         """Start what was asked to run before this supervisord was started."""
-        for info in self.rpc.getAllProcessInfo():
+        for info in self.infos():
             name = info["name"]
             if info["statename"] != "STOPPED" or info["start"] or not self.runs(name).exists():
                 continue
@@ -62,7 +62,7 @@ class Services:
 
     def look_after(self) -> None:
         """Start again every wanted service that ended, unless it has used up its tries."""
-        ended = [info for info in self.rpc.getAllProcessInfo() if info["statename"] in ENDED]
+        ended = [info for info in self.infos() if info["statename"] in ENDED]
         again = [info for info in ended if self.may_start(info)]
         for info in again:
             self.clear(info["name"])
@@ -97,20 +97,26 @@ class Services:
         else:
             say(f"{name} {why}")
 
+    def infos(self) -> list[Any]:
+        """What supervisord says of each program; nothing where it is about to end."""
+        try:
+            return list(self.rpc.getAllProcessInfo())
+        except xmlrpc.client.Fault:
+            return []
+
     def clear(self, name: str) -> None:
         """Kill what is left of a service whose main process ended: it would hold ports and memory."""
         end = time.monotonic() + GONE
-        while remains := self.processes(name):
+        if remains := self.processes(name):
+            say(f"{name} ended and left {len(remains)} processes: killed")
+        while remains and time.monotonic() < end:
             for pid in remains:
-                say(f"{name} ended but left pid {pid}: killed")
                 try:
                     os.kill(pid, signal.SIGKILL)
                 except ProcessLookupError:
                     continue
-            if time.monotonic() > end:
-                say(f"{name} left pid {remains[0]}, which cannot be killed")
-                return
             time.sleep(0.1)
+            remains = self.processes(name)
 
     def note(self, name: str, word: str) -> bool:
         """Append a line to the run file; False where the service is wanted no longer."""

@@ -19,22 +19,21 @@ def main() -> None:
     parser.add_argument("--ignore-term", action="store_true")
     parser.add_argument("--slow-term", type=float, default=0, help="seconds that it drains after TERM")
     parser.add_argument("--child", choices=["plain", "session", "stopped", "ignore-term", "hold-port", "orphan"])
-    parser.add_argument("--crash-child", action="store_true", help="the child ends at once, the parent lingers")
     given = parser.parse_args()
     say(f"stand-in server {os.environ.get('PDLAUNCH_SERVICE')} {sys.argv[1:]}")
-    listener = socket.create_server(("127.0.0.1", given.port)) if given.port else None
-    if given.child:
-        have_child(given.child, listener)
-    if given.crash_child:
-        subprocess.Popen([sys.executable, "-c", "import sys; sys.exit('stand-in scheduler crashed')"]).wait()
 
     def term(*_: object) -> None:
         if not given.ignore_term:
-            say("stand-in drains")
+            say(f"stand-in drains from {time.monotonic()}")
             time.sleep(given.slow_term)
+            say(f"stand-in drains to {time.monotonic()}")
             sys.exit(0)
 
     signal.signal(signal.SIGTERM, term)
+    listener = socket.create_server(("127.0.0.1", given.port)) if given.port else None
+    if given.child:
+        have_child(given.child, listener)
+    say("stand-in is ready")
     time.sleep(given.exit_after if given.exit_after is not None else 3600)
     say("stand-in ends by itself")
     sys.exit(given.status)

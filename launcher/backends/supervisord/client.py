@@ -10,15 +10,25 @@ from typing import Any
 
 from launcher.errors import PdlaunchError
 
-BAD_NAME, SPAWN_ERROR, ALREADY_STARTED, NOT_RUNNING, ALREADY_ADDED, STILL_RUNNING = 10, 50, 60, 70, 90, 91
-"""Fault codes that say how things already are: supervisor/xmlrpc.py, class Faults."""
+# Fault codes that only say how things already are: supervisor/xmlrpc.py, class Faults.
+SHUTDOWN_STATE = 6
+BAD_NAME = 10
+SPAWN_ERROR = 50
+ALREADY_STARTED = 60
+NOT_RUNNING = 70
+ALREADY_ADDED = 90
+STILL_RUNNING = 91
 
 _TIMEOUT = 10.0
-"""Seconds. Every call made here answers at once: none waits for a process to start or stop."""
+"""Seconds. Every call made here answers at once: none waits for a service to start or stop."""
 
 
 class NotRunningError(PdlaunchError):
     """No daemon listens on the socket."""
+
+
+class EndingError(PdlaunchError):
+    """The daemon was told to end and still stops its services."""
 
 
 class Client:
@@ -30,7 +40,8 @@ class Client:
     def __call__(self, method: str, *params: Any, but: tuple[int, ...] = ()) -> Any:
         """The answer to ``supervisor.METHOD``, or None for a fault whose code is in `but`.
 
-        Raises NotRunningError without a daemon, PdlaunchError for any other fault and for a daemon that hangs.
+        Raises NotRunningError without a daemon, EndingError for one that was told to end, PdlaunchError for any other
+        fault and for one that does not answer.
         """
         body = xmlrpc.client.dumps(params, f"supervisor.{method}").encode()
         try:
@@ -38,6 +49,8 @@ class Client:
         except xmlrpc.client.Fault as fault:
             if fault.faultCode in but:
                 return None
+            if fault.faultCode == SHUTDOWN_STATE:
+                raise EndingError("supervisord was told to end", hint="wait until it is gone, then repeat") from None
             raise PdlaunchError(f"supervisord refused {method}: {fault.faultString}") from None
         return answer
 
@@ -54,7 +67,7 @@ class Client:
         except TimeoutError:
             raise PdlaunchError(
                 f"supervisord does not answer on {self.path}",
-                hint=f"its pid is in {self.path.with_suffix('.pid')}; kill it with SIGKILL, then repeat the command",
+                hint=f"its pid is in {self.path.with_suffix('.pid')}: end it with SIGKILL, then repeat",
             ) from None
         except PermissionError:
             raise PdlaunchError(

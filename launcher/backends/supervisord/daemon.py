@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from launcher.backends.processes import Proc, look
-from launcher.backends.supervisord.client import Client, NotRunningError
+from launcher.backends.supervisord.client import SHUTDOWN_STATE, Client, EndingError, NotRunningError
 from launcher.errors import PdlaunchError
 from launcher.plan.model import MARK
 from launcher.render import Layout
@@ -29,11 +29,19 @@ def config(layout: Layout) -> Path:
 
 
 def pid(client: Client) -> int | None:
-    """The daemon's pid, or None where none answers."""
+    """The pid of the deployment's daemon, or None where none runs; raises EndingError where it was told to end."""
     try:
         return int(client("getPID"))
     except NotRunningError:
         return None
+
+
+def find(layout: Layout, client: Client) -> int | None:
+    """The same, of one that was told to end too."""
+    try:
+        return pid(client)
+    except EndingError:  # it answers nothing else any more
+        return int(pidfile(layout).read_text())
 
 
 def start(layout: Layout, client: Client) -> int:
@@ -72,9 +80,9 @@ def start(layout: Layout, client: Client) -> int:
 
 def end(layout: Layout, client: Client) -> None:
     """End the daemon and return when it is gone, its socket and pid file with it."""
-    found = pid(client)
+    found = find(layout, client)
     if found is not None and (proc := look(layout.state).get(found)) is not None:
-        client("shutdown")
+        client("shutdown", but=(SHUTDOWN_STATE,))
         if not _gone(proc):
             proc.signal(signal.SIGKILL)
             if not _gone(proc):

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +38,16 @@ def ask(layout: Layout, name: str) -> None:
     new = folder(layout) / f".{name}.new"
     new.write_text(f"{time.time():.3f} asked\n")
     new.replace(_path(layout, name))
+
+
+def started(layout: Layout, name: str, pid: int) -> None:
+    """Write down the main process of `name`, as ``restarts.py`` does, which may not be up yet."""
+    try:
+        with _path(layout, name).open("r+") as file:
+            file.seek(0, os.SEEK_END)
+            file.write(f"{time.time():.3f} running {pid}\n")
+    except FileNotFoundError:
+        return
 
 
 def withdraw(layout: Layout, name: str) -> None:

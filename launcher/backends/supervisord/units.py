@@ -1,15 +1,16 @@
-"""What supervisord, the run files and the processes themselves say together: the state of each service."""
+"""The state of one service, from what was seen."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from launcher.backends.processes import Proc, Table
 from launcher.backends.protocol import Unit, UnitState
 from launcher.backends.supervisord import daemon
-from launcher.backends.supervisord.runs import Run
+from launcher.backends.supervisord.scene import Scene
 from launcher.render import Layout
 
 _STATES: Mapping[str, UnitState] = {
@@ -21,76 +22,45 @@ _STATES: Mapping[str, UnitState] = {
     "EXITED": "exited",
     "FATAL": "failed",
 }
+_ENDED = re.compile(r"(?m)^\S+ \S+ \w+ exited: (\S+) \((.+); (?:not )?expected\)$")
+_TAIL = 1 << 16
+"""Bytes at the end of the daemon's log in which the last ends are looked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """One look at a deployment."""
-
-    table: Table
-    daemon: int | None
-    """The daemon's pid, None where none runs."""
-    infos: Mapping[str, Mapping[str, Any]]
-    """What the daemon says of each service that it holds."""
-    runs: Mapping[str, Run]
-    """What is wanted."""
-
-    def main(self, name: str) -> Proc | None:
-        """The main process of `name`, whoever started it; None where it does not run, though remains of it may."""
-        if (info := self.infos.get(name)) and info["pid"]:
-            return self.table.get(info["pid"])
-        strays = self.strays(name)
-        run = self.runs.get(name)
-        if run is None or run.pid is None:
-            return strays[0] if strays else None
-        return next((p for p in strays if p.pid == run.pid), None)
-
-    def strays(self, name: str) -> tuple[Proc, ...]:
-        """The processes of `name` that the daemon does not supervise, oldest first.
-
-        Beside a supervised main process only what is older or has its very command counts: a child that took
-        another parent is no stray.
-        """
-        info = self.infos.get(name)
-        main = self.table.get(info["pid"]) if info else None
-        out = tuple(p for p in self.table.services.get(name, ()) if not self._supervised(p))
-        if main is None:
-            return out
-        roots = [p for p in out if p.started < main.started or p.cmdline == main.cmdline]
-        return tuple(p for p in out if any(self.table.below(p, root.pid) for root in roots))
-
-    def every(self) -> tuple[Proc, ...]:
-        """All strays, oldest first."""
-        names = [name for name in self.table.services if name != daemon.NAME]
-        return tuple(sorted((p for name in names for p in self.strays(name)), key=lambda p: (p.started, p.pid)))
-
-    def unit(self, name: str, layout: Layout) -> Unit:
-        """The state of `name`."""
-        run, info, main = self.runs.get(name), self.infos.get(name), self.main(name)
-        state, since, status = _state(info, wanted=run is not None)
-        supervised = bool(info and info["pid"])
-        if main is not None and not supervised:
-            state, since, status = "running", main.created, None
-        return Unit(
-            name=name,
-            state=state,
-            pid=main.pid if main is not None else None,
-            since=since,
-            exit_status=status,
-            restarts=run.restarts if run else 0,
-            log=layout.log(name),
-            wanted=run is not None,
-            supervised=supervised or main is None,
-        )
-
-    def _supervised(self, proc: Proc) -> bool:
-        return self.daemon is not None and self.table.below(proc, self.daemon)
+def unit(scene: Scene, name: str, layout: Layout) -> Unit:
+    """The state of `name`; true where the daemon is gone, was told to end, or never started it."""
+    run, info, main = scene.runs.get(name), scene.infos.get(name), scene.main(name)
+    found = Unit(
+        name=name,
+        state="stopped" if run is None else "exited",
+        pid=main.pid if main else None,
+        restarts=run.restarts if run else 0,
+        log=layout.log(name),
+        wanted=run is not None,
+    )
+    if info:
+        found = _reported(found, info, layout.log(daemon.NAME))
+    if main is None or scene.pid(name):
+        return found
+    ending = scene.supervised(main)  # and the daemon has no word for it: it was told to end
+    return replace(found, state="stopping" if ending else "running", since=main.created, supervised=ending)
 
 
-def _state(info: Mapping[str, Any] | None, *, wanted: bool) -> tuple[UnitState, float | None, int | None]:
-    if info is None:
-        return ("exited" if wanted else "stopped"), None, None
+def _reported(found: Unit, info: Mapping[str, Any], log: Path) -> Unit:
     state = _STATES.get(info["statename"], "unknown")
-    ended = state in ("stopped", "exited", "failed")
-    since = info["stop"] if ended else info["start"]
-    return state, float(since) if since else None, info["exitstatus"] if state == "exited" else None
+    since = info["stop" if state in ("stopped", "exited", "failed") else "start"]
+    found = replace(found, state=state, since=float(since) if since else None)
+    if state == "exited":
+        return replace(found, exit_status=info["exitstatus"], detail=_last_end(found.name, log))
+    return replace(found, detail=info["spawnerr"] or None) if state in ("failed", "backoff") else found
+
+
+def _last_end(name: str, log: Path) -> str | None:
+    # The interface gives -1 for every signal; the log names it.
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - _TAIL))
+            text = file.read().decode(errors="replace")
+    except FileNotFoundError:
+        return None
+    return next((how for who, how in reversed(_ENDED.findall(text)) if who == name), None)
