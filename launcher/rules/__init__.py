@@ -7,7 +7,7 @@ from launcher.rules.judging import RULES, judge, judge_profile
 from launcher.rules.names import check_names
 from launcher.rules.rule import Hit, Rule
 from launcher.rules.simulated import simulator_knobs
-from launcher.rules.values import check_values
+from launcher.rules.typed import check_values
 from launcher.rules.view import ServiceView, View
 
 __all__ = [
