@@ -35,9 +35,7 @@ KNOBS = EngineKnobs("sglang", "0.5.23", flags=FLAGS, env=ENV)
 
 def problems(tmp_path: Path, decode: str) -> list[Problem]:
     path = tmp_path / "x.yaml"
-    text = (
-        f"name: x\nengine: {{kind: cpu}}\nprefill: {{}}\ndecode: {decode}\nrouter: {{port: 8000, args: {{length: x}}}}"
-    )
+    text = f"name: x\nengine: {{kind: cpu}}\nprefill: {{}}\ndecode: {decode}\nrouter: {{port: 1, args: {{length: x}}}}"
     path.write_text(text, encoding="utf-8")
     examined = examine(path)
     assert examined.problems == ()
@@ -69,16 +67,10 @@ def test_flags_that_are_given_something_else(tmp_path: Path, written: str, says:
 @pytest.mark.parametrize(
     "written",
     [
-        "length: -1",
-        "length: ~",
-        "length: false",
-        "fraction: .5",
-        "fraction: 1e3",
-        "json: {a: 1}",
-        "dtype: auto",
-        "parser: any",
-    ]
-    + ["sizes: [1, 2]", "sizes: 1", "maybe: true", "quiet: true", "quiet: false", "unknown: x"],
+        *("length: -1", "length: ~", "length: false", "fraction: .5", "fraction: 1e3", "json: {a: 1}"),
+        *("dtype: auto", "parser: any", "sizes: [1, 2]", "sizes: 1", "maybe: true"),
+        *("quiet: true", "quiet: false", "unknown: x"),
+    ],
 )
 def test_flags_that_are_given_what_they_take(tmp_path: Path, written: str) -> None:
     assert problems(tmp_path, f"{{args: {{{written}}}}}") == []
