@@ -1,1 +1,23 @@
-"""."""
+"""The command line. What is asked most often and needs nothing (`--help`, `--version`) is answered without imports."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """The entry point of the command `pdlaunch`."""
+    words = sys.argv[1:]
+    if words in ([], ["--help"], ["-h"]):
+        from launcher.cli.front import print_help
+
+        print_help()
+        return
+    if words == ["--version"]:
+        from launcher import __version__
+
+        sys.stdout.write(f"pdlaunch {__version__}\n")
+        return
+    from launcher.cli.app import run
+
+    sys.exit(run(words))

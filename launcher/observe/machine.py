@@ -8,7 +8,6 @@ import re
 import sys
 from pathlib import Path
 
-from launcher.errors import InputError
 from launcher.plan.facts import DEFAULT_EPHEMERAL, MachineFacts
 
 _NVIDIA = Path("/proc/driver/nvidia")
@@ -17,24 +16,28 @@ _NVIDIA = Path("/proc/driver/nvidia")
 def machine(user: str | None = None) -> MachineFacts:
     """The facts of this machine for services that run as `user` (None: who asks).
 
-    Raises InputError for a user that does not exist here.
+    A user that does not exist here is taken to live in /home: a plan can be made for another machine.
     """
-    try:
-        account = pwd.getpwnam(user) if user else pwd.getpwuid(os.geteuid())
-    except KeyError:
-        raise InputError(
-            f"there is no user {user!r} on this machine", hint=f"create it, or drop `user: {user}`"
-        ) from None
+    name, home = account(user) or (user or "", f"/home/{user}")
     cuda = Path("/usr/local/cuda")
     return MachineFacts(
-        home=account.pw_dir,
-        user=account.pw_name,
+        home=home,
+        user=name,
         python=sys.executable,
         gpus=gpu_models(_NVIDIA),
         driver=driver_version(_NVIDIA),
         cuda=str(cuda) if (cuda / "bin" / "nvcc").exists() else None,
         ephemeral=ephemeral_range(),
     )
+
+
+def account(user: str | None) -> tuple[str, str] | None:
+    """Name and home of `user`, or of who asks; None where there is no such user."""
+    try:
+        found = pwd.getpwnam(user) if user else pwd.getpwuid(os.geteuid())
+    except KeyError:
+        return None
+    return found.pw_name, found.pw_dir
 
 
 def gpu_models(nvidia: Path) -> tuple[str, ...] | None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass
 from pathlib import Path
 
 from launcher.errors import InputError, Problem
-from launcher.operations.facts import gather
+from launcher.knobs import harvest
+from launcher.observe.machine import account
+from launcher.operations.facts import Gathered, gather
 from launcher.plan import Facts, Plan, resolve
-from launcher.profile import Examined, Loaded, examine, faulty
+from launcher.profile import Examined, Loaded, examine, faulty, waive
+from launcher.rules import check_names, check_values, judge_profile, simulator_knobs
+from launcher.store import cache_dir
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +36,7 @@ class Checked:
     def summary(self) -> str:
         """``34 settings, 2 warnings``."""
         services = self.plan.services if self.plan else ()
-        settings = sum(v.origin.kind == "profile" for s in services for v in [*s.argv, *s.env])
+        settings = sum(origin.kind == "profile" for s in services for origin in s.origins())
         warnings = sum(1 for p in self.problems if p.severity == "warning")
         return f"{settings} settings" + (f", {warnings} warning{'s' if warnings > 1 else ''}" if warnings else "")
 
@@ -40,11 +45,29 @@ def check(path: Path, *, backend: str | None = None) -> Checked:
     """Everything known of the profile at `path`; raises InputError only where the file is no YAML mapping at all."""
     examined: Examined = examine(path)
     gathered = gather(examined.loaded)
-    problems = [*examined.problems, *map(examined.loaded.problem, gathered.findings)]
+    problems = [
+        *examined.problems,
+        *map(examined.loaded.problem, gathered.findings),
+        *judge_profile(examined.loaded),
+        *_against_engine(examined.loaded, gathered),
+    ]
+    problems = waive(examined.loaded, problems, dt.datetime.now().astimezone().date())
     plan = None
     if not any(p.severity == "error" for p in problems):
         plan = resolve(examined.loaded, gathered.facts, backend=backend)
     return Checked(examined.loaded, gathered.facts, plan, tuple(problems), gathered.roots)
+
+
+def _against_engine(loaded: Loaded, gathered: Gathered) -> list[Problem]:
+    """Names and values against what the engine and the router know; nothing where neither is on this machine."""
+    cache = cache_dir() / "knobs"
+    if loaded.profile.engine.kind == "simulator":
+        engine = simulator_knobs()
+    elif gathered.package:
+        engine = harvest(gathered.package, cache_dir=cache)
+    else:
+        return []
+    return [*check_names(loaded, engine), *check_values(loaded, engine)]
 
 
 def sound(checked: Checked) -> Plan:
@@ -57,6 +80,8 @@ def sound(checked: Checked) -> Plan:
 def require_engine(checked: Checked) -> None:
     """Raise InputError where what the plan runs is not on this machine: it can be shown, but not started."""
     engine = checked.loaded.profile.engine
+    if engine.user and account(engine.user) is None:
+        raise InputError(f"there is no user {engine.user!r} on this machine", hint="create it, or drop engine.user")
     if checked.facts.engine is None:
         hint = "pdlaunch engine install cpu" if engine.kind == "cpu" else "pdlaunch engine add PATH says what is there"
         raise InputError(f"there is no serving environment at {engine.venv or 'the usual place'}", hint=hint)

@@ -88,6 +88,10 @@ class Service(Frozen):
         """The command as the process receives it."""
         return tuple(word for argument in self.argv for word in argument.words)
 
+    def origins(self) -> tuple[Origin, ...]:
+        """Where each flag, variable and secret came from."""
+        return tuple(setting.origin for settings in (self.argv, self.env, self.secrets) for setting in settings)
+
     def identity(self) -> dict[str, Any]:
         """What decides whether the service must restart: no order, origin or line number."""
         head, *flags = self.argv

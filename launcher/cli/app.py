@@ -1,0 +1,84 @@
+"""The commands put together, and what becomes of an error: one clear message, a hint, an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+import typer
+
+from launcher.cli import back, engine, every_day, set_up, what_happened
+from launcher.cli.output import note, print_error
+from launcher.errors import PdlaunchError
+from launcher.operations.interrupts import Interrupted
+
+Commands: TypeAlias = Mapping[str, Callable[..., int]]
+
+GROUPS: tuple[tuple[str, Commands], ...] = (
+    ("Every day", every_day.COMMANDS),
+    ("What happened", what_happened.COMMANDS),
+    ("Back", back.COMMANDS),
+    ("Set-up", set_up.COMMANDS),
+)
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+"""What a wrong command line raises: typer carries a click of its own and exports only the leaves of its exceptions."""
+INTERRUPTED = 130
+"""128 + SIGINT, as shells say it."""
+
+
+def build() -> typer.Typer:
+    """The whole application."""
+    app = typer.Typer(
+        name="pdlaunch",
+        help="Launch prefill/decode-disaggregated SGLang serving, and keep its configuration honest.",
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for _, commands in GROUPS:
+        for name, function in commands.items():
+            app.command(name)(function)
+    app.add_typer(engine.app, name="engine")
+    return app
+
+
+def run(words: Sequence[str]) -> int:
+    """Run one command line; returns its exit code. Never lets an exception of ours or of the system through."""
+    command = typer.main.get_command(build())
+    try:
+        result = command.main(list(words), prog_name="pdlaunch", standalone_mode=False)
+    except PdlaunchError as error:
+        print_error(error)
+        return error.exit_code
+    except typer.Exit as exit_:
+        return exit_.exit_code
+    except UsageError as error:
+        return _usage(error)
+    except (KeyboardInterrupt, Interrupted, typer.Abort):
+        note("interrupted")
+        return INTERRUPTED
+    except OSError as error:
+        return _refused(error)
+    return result if isinstance(result, int) else 0
+
+
+def _refused(error: OSError) -> int:
+    """What the system refused; a reader that went away (`| head`) is no error."""
+    if isinstance(error, BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered goes nowhere
+        return 0
+    where = f" ({error.filename})" if error.filename else ""
+    note(f"error: {error.strerror or error}{where}")
+    return 1
+
+
+def _usage(error: Exception) -> int:
+    said = error.format_message() if isinstance(error, typer.BadParameter) else getattr(error, "message", str(error))
+    note(f"error: {said.rstrip('.')}")
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else "pdlaunch"
+    note(f"hint: {path} --help")
+    return 2

@@ -1,0 +1,48 @@
+"""Back: rollback."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from launcher.cli import views
+from launcher.cli.options import Deployment, DryRun, Why, Yes
+from launcher.cli.output import duration, interactive, note, say
+from launcher.cli.progress import reporter
+from launcher.errors import InputError
+
+
+def rollback(
+    to: Annotated[str, typer.Option("--to", metavar="GENERATION", help="A number, or -1 for the one before.")],
+    deployment: Deployment = None,
+    why: Why = None,
+    yes: Yes = False,
+    dry_run: DryRun = False,
+) -> int:
+    """Bring an earlier generation back, exactly as it was recorded; no check refuses it."""
+    from launcher.operations.rollback import number_of, way_back
+    from launcher.operations.rollback import rollback as go_back
+    from launcher.operations.selecting import select
+
+    store = select(deployment)
+    number = number_of(store, to)
+    way = way_back(store, number)
+    note(views.way(way))
+    if dry_run:
+        return 0
+    if not yes:
+        if not interactive():
+            reason = f' -m "{why}"' if why else ""
+            raise InputError("this needs a yes", hint=f"pdlaunch rollback --to {to} --yes{reason}")
+        typer.confirm("go?", default=True, abort=True, err=True)
+    began = time.monotonic()
+    done = go_back(store, number, reporter(), why=why)
+    took = duration(time.monotonic() - began)
+    say(f"back       generation {done.generation}. {str(done.proven).capitalize()}. {took}")
+    return 0
+
+
+COMMANDS: dict[str, Callable[..., int]] = {"rollback": rollback}

@@ -1,0 +1,58 @@
+"""Progress: on a terminal a last line that is redrawn, elsewhere one line an event with its time."""
+
+from __future__ import annotations
+
+import datetime as dt
+import shutil
+import sys
+
+from launcher.cli.output import duration, note
+from launcher.operations.events import Event, Report
+
+_SUBJECT = 10
+
+
+def reporter() -> Report:
+    """The reporter for where stderr goes."""
+    return _Terminal() if sys.stderr.isatty() else _print_dated
+
+
+def _print_dated(event: Event) -> None:
+    if not event.passing:
+        note(f"{dt.datetime.now().astimezone():%H:%M:%S}  {_line(event)}")
+
+
+def _line(event: Event) -> str:
+    took = f"  {duration(event.seconds)}" if event.seconds is not None else ""
+    left = f"  about {duration(event.eta)} left" if event.eta else ""
+    return f"{event.subject:<{_SUBJECT}} {event.text}{took}{left}"
+
+
+class _Terminal:
+    def __init__(self) -> None:
+        self._passing: dict[str, Event] = {}
+
+    def __call__(self, event: Event) -> None:
+        """Print a lasting event for good, and what is still under way below it."""
+        if event.passing:
+            self._passing[event.subject] = event
+        else:
+            self._passing.pop(event.subject, None)
+            self._draw(_line(event) + "\n")
+        self._draw("  ".join(self._short(e) for e in self._passing.values()))
+
+    @staticmethod
+    def _short(event: Event) -> str:
+        took = f" {duration(event.seconds)}" if event.seconds is not None else ""
+        left = f" (about {duration(event.eta)} left)" if event.eta else ""
+        return f"{event.subject}: {event.text}{took}{left}"
+
+    @staticmethod
+    def _draw(text: str) -> None:
+        width = shutil.get_terminal_size().columns - 1
+        shown = text if text.endswith("\n") else text[:width]
+        try:
+            sys.stderr.write(f"\r\x1b[K{shown}")
+            sys.stderr.flush()
+        except OSError:
+            return  # the terminal is gone; the operation goes on

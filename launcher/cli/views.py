@@ -1,0 +1,187 @@
+"""How answers look on a terminal: pure, from an operation's answer to text."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from typing import TYPE_CHECKING, Any
+
+from launcher.cli.output import duration, table
+
+if TYPE_CHECKING:
+    from launcher.compare import Change
+    from launcher.operations.history import Row
+    from launcher.operations.planning import Proposal
+    from launcher.operations.rollback import Way
+    from launcher.operations.status import Status
+    from launcher.operations.up import Up
+
+
+def proposal(found: Proposal) -> str:
+    """The plan: against what, the services with their ports, the changes, what is known of the time."""
+    plan = found.plan
+    against = f"against generation {found.against}" if found.against is not None else "nothing was started yet"
+    parts = [f"{plan.deployment}, {against}", "", table([("service", "gpus", "ports", "restart"), *_services(found)])]
+    if found.changes:
+        parts += ["", "change", *(_change(change) for change in found.changes)]
+    elif found.against is not None:
+        parts += ["", f"no change: generation {found.against} is exactly this"]
+    if plan.notes:
+        parts += ["", *plan.notes]
+    if found.eta:
+        parts += ["", f"takes about {duration(found.eta)}, as the last time"]
+    return "\n".join(parts)
+
+
+def _services(found: Proposal) -> list[tuple[str, str, str, str]]:
+    rows = []
+    for service in found.plan.services:
+        ports = "  ".join(str(port) if use == "http" else f"{use} {port}" for use, port in service.ports.items())
+        gpus = ranges(service.gpus)
+        rows.append((service.name, gpus, ports, _restart(found, service.name)))
+    return rows
+
+
+def ranges(numbers: tuple[int, ...]) -> str:
+    """``0-3`` for four in a row, ``0,2`` for others, ``-`` for none."""
+    if len(numbers) > 1 and numbers == tuple(range(numbers[0], numbers[0] + len(numbers))):
+        return f"{numbers[0]}-{numbers[-1]}"
+    return ",".join(map(str, numbers)) or "-"
+
+
+def _restart(found: Proposal, name: str) -> str:
+    if found.move is None:
+        return "-"
+    if name in found.move.keep:
+        return "no"
+    return "yes" if name in found.move.stop else "starts"
+
+
+def _change(change: Change) -> str:
+    side = change.after or change.before
+    return f"  {change}" + (f"    {side.origin}" if side and side.origin else "")
+
+
+def proposal_data(found: Proposal) -> dict[str, Any]:
+    """The plan as data."""
+    return {
+        "plan": found.plan,
+        "against": found.against,
+        "changes": found.changes,
+        "move": found.move,
+        "eta_seconds": found.eta,
+        "problems": found.problems,
+    }
+
+
+def up_data(done: Up) -> dict[str, Any]:
+    """How `up` ended, as data."""
+    arrived = done.arrived
+    return {
+        "deployment": done.deployment,
+        "generation": done.generation,
+        "router": {"url": done.url},
+        "changed": arrived is not None,
+        "restarted": list(arrived.move.start) if arrived else [],
+        "proven_tokens": arrived.proven.tokens if arrived else None,
+        "seconds": round(arrived.seconds, 3) if arrived else 0.0,
+    }
+
+
+def status(seen: Status) -> str:
+    """Three lines when all is well; the services one by one when it is not."""
+    url = f"    {seen.router.url}" if seen.router and seen.state == "ok" else ""
+    head = f"{seen.deployment}  {seen.state}" + _generation(seen) + url
+    if seen.state == "ok":
+        running = sum(s.running or 0 for s in seen.services)
+        restarts = sum(s.restarts for s in seen.services)
+        counted = f"{restarts} restarts" if restarts else "no restarts"
+        lines = [f"  {len(seen.services)} services, {counted}; {running} requests running", f"  {_proven(seen)}"]
+        return "\n".join([head, *lines])
+    parts = [head]
+    if seen.remark:
+        parts.append(f"  {seen.remark}")
+    if seen.services:
+        rows = [("service", "state", "pid", "up", "gpus", "port", "running", "queued", "restarts"), *_rows(seen)]
+        parts += ["", *(f"  {line}" for line in table(rows).splitlines())]
+    return "\n".join(parts)
+
+
+def _generation(seen: Status) -> str:
+    if seen.generation is None:
+        return ""
+    who = f" ({seen.by}" + (f', "{seen.why}"' if seen.why else "") + ")" if seen.by else ""
+    since = f" since {_when(seen.since)}" if seen.since else ""
+    return f"    generation {seen.generation}{since}{who}"
+
+
+def _proven(seen: Status) -> str:
+    from launcher.operations.proving import count
+
+    if seen.proven_tokens is None:
+        return "nothing is proven yet"
+    of = f" of {count(seen.context_tokens)}" if seen.context_tokens else ""
+    waived = f"waived: {', '.join(seen.waived)}" if seen.waived else "nothing waived"
+    return f"proven to {count(seen.proven_tokens)}{of} tokens by probe; {waived}"
+
+
+def _rows(seen: Status) -> list[tuple[str, ...]]:
+    return [
+        (
+            s.name,
+            s.state,
+            str(s.pid or "-"),
+            duration(time.time() - s.since) if s.since else "-",
+            ranges(s.gpus),
+            str(s.ports["http"]),
+            "-" if s.running is None else str(s.running),
+            "-" if s.queued is None else str(s.queued),
+            str(s.restarts),
+        )
+        for s in seen.services
+    ]
+
+
+def _when(iso: str | None) -> str:
+    if iso is None:
+        return "-"
+    at = dt.datetime.fromisoformat(iso)
+    today = dt.datetime.now().astimezone().date()
+    return at.strftime("%H:%M" if at.date() == today else "%Y-%m-%d %H:%M")
+
+
+def history(rows: tuple[Row, ...]) -> str:
+    """The generations, newest first."""
+    from launcher.operations.proving import count
+
+    head = ("gen", "written", "by", "why", "served", "proven", "verdict", "")
+    lines = [
+        (
+            str(row.generation),
+            _when(row.written),
+            row.by,
+            row.why or "-",
+            duration(row.served) if row.served is not None else "-",
+            count(row.proven) if row.proven else "-",
+            row.verdict,
+            "current" if row.current else "",
+        )
+        for row in rows
+    ]
+    return table([head, *lines])
+
+
+def way(found: Way) -> str:
+    """What a rollback would do."""
+    about = found.generation.about
+    why = f', "{about.why}"' if about.why else ""
+    lines = [f"to generation {found.generation.number} ({_when(about.written.isoformat())}, {about.by}{why})"]
+    lines += [f"  comes back  {change}" for change in found.changes]
+    if not found.changes:
+        lines.append("  comes back  nothing: the settings are the same")
+    if found.damage:
+        lines += [f"  damaged     {line}" for line in found.damage]
+    lines.append(f"  restarts    {', '.join(found.move.start) or 'nothing'}")
+    if found.eta:
+        lines.append(f"  takes       about {duration(found.eta)}")
+    return "\n".join(lines)

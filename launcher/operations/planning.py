@@ -1,0 +1,71 @@
+"""`plan`: what `up` would do, without doing it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from launcher.compare import Change, changes
+from launcher.engines.manifest import manifest
+from launcher.errors import Problem
+from launcher.operations.checking import check, sound
+from launcher.operations.driving import backend_of
+from launcher.operations.going import etas, find_move
+from launcher.operations.moving import Move
+from launcher.plan import Plan, resolve
+from launcher.store import Store, layout
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan and what was noticed on the way."""
+
+    plan: Plan
+    problems: tuple[Problem, ...]
+    """Warnings: errors stop before."""
+    snapshot: str | None
+    """Digest of the engine's source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A plan, and the way to it from what runs."""
+
+    plan: Plan
+    problems: tuple[Problem, ...]
+    """Warnings: errors stop before."""
+    against: int | None
+    """The generation that is current now."""
+    changes: tuple[Change, ...]
+    move: Move | None
+    """None where this version cannot drive the plan's backend."""
+    eta: float | None
+    """Seconds until the slowest service that starts is loaded, by this machine's earlier starts."""
+
+
+def planned(profile: Path, *, backend: str | None = None) -> Planned:
+    """The plan of a profile with the engine's source as it is now; nothing is copied.
+
+    Raises InputError carrying every problem of a profile with errors.
+    """
+    checked = check(profile, backend=backend)
+    sound(checked)
+    place = layout(checked.loaded.profile.name)
+    digest = None
+    if checked.roots:
+        digest = manifest(checked.roots, cache=place.cache / f"hashes-{place.deployment}.json").digest
+    facts = checked.facts.model_copy(update={"snapshot": digest})
+    return Planned(resolve(checked.loaded, facts, backend=backend), checked.problems, digest)
+
+
+def propose(profile: Path, *, backend: str | None = None) -> Proposal:
+    """What `up` of the profile would do; raises InputError carrying every problem of a profile with errors."""
+    found = planned(profile, backend=backend)
+    plan = found.plan
+    store = Store(layout(plan.deployment))
+    current = store.current()
+    before = store.generation(current).plan if current is not None else None
+    move = find_move(plan, backend_of(plan, store.layout), store)[0] if plan.backend == "supervisord" else None
+    known = etas(store)
+    eta = max((known[name] for name in move.start if name in known), default=None) if move else None
+    return Proposal(plan, found.problems, current, changes(before, plan) if before else (), move, eta)

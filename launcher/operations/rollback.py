@@ -1,0 +1,91 @@
+"""`rollback`: back to an earlier generation, exactly as it was recorded, and never refused by a check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from launcher.compare import Change, changes
+from launcher.errors import InputError, PdlaunchError, ReturnedError
+from launcher.operations.arriving import arrive
+from launcher.operations.driving import backend_of
+from launcher.operations.events import Event, Report
+from launcher.operations.going import Arrived, etas, find_move
+from launcher.operations.interrupts import interruptible
+from launcher.operations.moving import Move
+from launcher.operations.presence import hold_is_alive
+from launcher.store import Generation, Store, claim, resources, who, writer
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """What a rollback would do."""
+
+    generation: Generation
+    current: int | None
+    changes: tuple[Change, ...]
+    move: Move
+    eta: float | None
+    damage: tuple[str, ...]
+    """What of the generation is no longer as it was written."""
+
+
+def way_back(store: Store, number: int) -> Way:
+    """The way to generation `number`; raises InputError where there is none of that number."""
+    generation = store.generation(number)
+    current = store.current()
+    before = store.generation(current).plan if current in store.numbers() and current is not None else None
+    move, _ = find_move(generation.plan, backend_of(generation.plan, store.layout), store)
+    known = etas(store)
+    eta = max((known[name] for name in move.start if name in known), default=None)
+    return Way(generation, current, changes(before, generation.plan), move, eta, tuple(store.verify(number)))
+
+
+def rollback(store: Store, number: int, report: Report, *, why: str | None = None) -> Arrived:
+    """Bring generation `number` back into service; on failure return to the one that was current.
+
+    Raises ReturnedError where it returned, and PdlaunchError where the generation is damaged or nothing could be
+    brought back.
+    """
+    by = who()
+    generation = store.generation(number)
+    if damage := store.verify(number):
+        raise PdlaunchError(
+            f"generation {number} is not as it was recorded: {damage[0]}"
+            + (f" (and {len(damage) - 1} more)" if damage[1:] else ""),
+            hint="pdlaunch history shows the others",
+        )
+    with interruptible(), writer(store.layout, "rollback", by, why):
+        store.recover(by=by)
+        former = store.current()
+        claim(store.layout, resources(generation.plan), by=by, why=why, is_alive=hold_is_alive)
+        try:
+            return arrive(generation, store, report, operation="rollback", by=by, why=why)
+        except PdlaunchError as error:
+            if former is None or former == number:
+                raise
+            report(Event("returning", f"to generation {former}: {error.message}"))
+            _return(store, former, report, by=by, failed=number)
+            raise ReturnedError(
+                f"generation {number} did not come up ({error.message}); generation {former} serves again",
+                hint=error.hint,
+            ) from error
+
+
+def _return(store: Store, former: int, report: Report, *, by: str, failed: int) -> None:
+    generation = store.generation(former)
+    claim(store.layout, resources(generation.plan), by=by, is_alive=hold_is_alive)
+    arrive(generation, store, report, operation="return", by=by, why=f"generation {failed} did not come up")
+
+
+def number_of(store: Store, text: str) -> int:
+    """The generation that `text` means: a number, or ``-1`` for the one before the current."""
+    if not text.lstrip("-").isdecimal():
+        raise InputError(f"{text!r} is no generation", hint="a number, or -1 for the one before: pdlaunch history")
+    value = int(text)
+    if value >= 0:
+        return value
+    current = store.current()
+    served = [n for n in store.numbers() if current is None or n < current]
+    if len(served) < -value:
+        raise InputError(f"there is no generation {text}: {len(served)} came before", hint="pdlaunch history")
+    return served[value]

@@ -1,0 +1,207 @@
+"""`status`: what runs, read from the processes and the servers, and what was being done to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal, TypeAlias
+
+from launcher.backends.protocol import Unit
+from launcher.frozen import Frozen
+from launcher.observe.http import Endpoint
+from launcher.observe.loads import Load, load
+from launcher.observe.running import Running, running
+from launcher.operations.driving import backend_of
+from launcher.plan import Service
+from launcher.store import Event, Store, writing
+
+State: TypeAlias = Literal["ok", "changing", "interrupted", "degraded", "failed", "stopped", "empty"]
+ServiceState: TypeAlias = Literal["ok", "loading", "stopped", "failed", "unsupervised", "outdated", "silent"]
+SCHEMA = 1
+
+
+class ServiceStatus(Frozen):
+    """One service as it is."""
+
+    name: str
+    role: str
+    state: ServiceState
+    pid: int | None
+    since: float | None
+    """Start of the main process, seconds since the epoch."""
+    gpus: tuple[int, ...]
+    host: str
+    ports: Mapping[str, int]
+    running: int | None
+    """Requests; None where the server does not say."""
+    queued: int | None
+    restarts: int
+    log: str
+
+
+class RouterStatus(Frozen):
+    """Where clients go."""
+
+    url: str
+
+
+class Status(Frozen):
+    """A deployment as it is."""
+
+    schema_version: int = SCHEMA
+    deployment: str
+    state: State
+    generation: int | None
+    """The current one: what runs, or what ran last."""
+    since: str | None
+    """When it became current, ISO 8601."""
+    by: str | None
+    why: str | None
+    router: RouterStatus | None
+    services: tuple[ServiceStatus, ...]
+    proven_tokens: int | None
+    context_tokens: int | None
+    waived: tuple[str, ...]
+    remark: str | None
+    """What a reader should know: who is changing it, what was interrupted."""
+    next: str | None
+    """The command to type next."""
+
+
+def status(store: Store) -> Status:
+    """The status of a deployment; nothing is changed and nothing is waited for longer than two seconds."""
+    name = store.layout.deployment
+    number = _shown(store)
+    if number is None:
+        return _empty(store)
+    plan = store.generation(number).plan
+    now = running(store.layout.state)
+    units = backend_of(plan, store.layout).units() if plan.backend == "supervisord" else {}
+    supervised = bool(units) and backend_of(plan, store.layout).alive()
+    with ThreadPoolExecutor(8) as pool:
+        services = tuple(
+            pool.map(lambda s: _service(s, now.get(s.name), units.get(s.name), store, supervised), plan.services)
+        )
+    events = store.journal.events()
+    event = next((e for e in reversed(events) if e.what == "current" and e.generation == number), None)
+    state, remark, hint = _judge(store, services, now, events)
+    door = plan.service("router") or plan.services[0]
+    return Status(
+        deployment=name,
+        state=state,
+        generation=number,
+        since=event.at.isoformat(timespec="seconds") if event else None,
+        by=event.by if event else None,
+        why=event.why if event else None,
+        router=RouterStatus(url=Endpoint(door.host, door.ports["http"]).url),
+        services=services,
+        proven_tokens=_proven(events, number),
+        context_tokens=plan.context,
+        waived=tuple(w.what for w in plan.allowed),
+        remark=remark,
+        next=hint,
+    )
+
+
+def _shown(store: Store) -> int | None:
+    """The generation to speak of: the one that is being brought up, else the current, else the last."""
+    pending = store.pending()
+    if pending and pending.to_generation:
+        return pending.to_generation
+    numbers = store.numbers()
+    return store.current() or (numbers[-1] if numbers else None)
+
+
+def _empty(store: Store) -> Status:
+    busy = writing(store.layout)
+    return Status(
+        deployment=store.layout.deployment,
+        state="changing" if busy else "empty",
+        generation=None,
+        since=None,
+        by=None,
+        why=None,
+        router=None,
+        services=(),
+        proven_tokens=None,
+        context_tokens=None,
+        waived=(),
+        remark=str(busy) if busy else "nothing was started yet",
+        next=None if busy else "pdlaunch up PROFILE",
+    )
+
+
+def _service(service: Service, now: Running | None, unit: Unit | None, store: Store, supervised: bool) -> ServiceStatus:
+    state = _service_state(service, now, unit, supervised)
+    found = _load(service) if state == "ok" else None
+    return ServiceStatus(
+        name=service.name,
+        role=service.role,
+        state=state,
+        pid=now.main.pid if now else None,
+        since=now.main.created if now else None,
+        gpus=service.gpus,
+        host=service.host,
+        ports=service.ports,
+        running=found.running if found else None,
+        queued=found.queued if found else None,
+        restarts=unit.restarts if unit else 0,
+        log=str(store.layout.log(service.name)),
+    )
+
+
+def _service_state(service: Service, now: Running | None, unit: Unit | None, supervised: bool) -> ServiceState:
+    if now is None:
+        return "failed" if unit and unit.state in ("exited", "failed", "backoff") else "stopped"
+    if not supervised or unit is None or unit.pid not in {p.pid for p in now.processes}:
+        return "unsupervised"
+    if now.digest != service.digest():
+        return "outdated"
+    path = "/readiness" if service.role == "router" else "/ready"
+    answer = Endpoint(service.host, service.ports["http"]).get(path, timeout=1.5)
+    if answer.status == 404:
+        answer = Endpoint(service.host, service.ports["http"]).get("/health", timeout=1.5)
+    return "ok" if answer.ok else "loading" if answer.status in (0, 503) else "silent"
+
+
+def _load(service: Service) -> Load | None:
+    return None if service.role == "router" else load(Endpoint(service.host, service.ports["http"]), timeout=1.5)
+
+
+def _judge(
+    store: Store, services: tuple[ServiceStatus, ...], now: Mapping[str, Running], events: tuple[Event, ...]
+) -> tuple[State, str | None, str | None]:
+    name = f" -d {store.layout.deployment}"
+    if busy := writing(store.layout):
+        return "changing", str(busy), None
+    if pending := store.pending():
+        verb = f"`{pending.operation}` by {pending.by} was interrupted at: {pending.step}"
+        again = f"pdlaunch {pending.operation}" + (" PROFILE" if pending.operation == "up" else name)
+        return "interrupted", f"{verb}; what is listed runs", f"{again} continues; pdlaunch down{name} ends everything"
+    if all(s.state == "ok" for s in services):
+        return "ok", None, None
+    if not now:
+        return _not_running(services, events, name)
+    wrong = ", ".join(f"{s.name} {s.state}" for s in services if s.state != "ok")
+    if any(s.state == "unsupervised" for s in services):
+        return "degraded", f"{wrong}: nobody restarts or stops it", f"pdlaunch restart{name}"
+    return "degraded", wrong, f"pdlaunch logs{name}, then pdlaunch restart{name}"
+
+
+def _not_running(
+    services: tuple[ServiceStatus, ...], events: tuple[Event, ...], name: str
+) -> tuple[State, str | None, str | None]:
+    last = next((e for e in reversed(events) if e.what == "finished"), None)
+    operation = str(last.details.get("operation")) if last else ""
+    outcome = str(last.details.get("outcome")) if last else ""
+    if operation == "down" and outcome == "done" and last:
+        return "stopped", f"stopped by {last.by}" + (f": {last.why}" if last.why else ""), f"pdlaunch restart{name}"
+    if last and outcome in ("failed", "interrupted"):
+        return "failed", f"`{operation}` {outcome}" + (f": {last.why}" if last.why else ""), f"pdlaunch history{name}"
+    dead = ", ".join(s.name for s in services if s.state == "failed") or "everything"
+    return "failed", f"{dead} ended by itself, or the machine was restarted", f"pdlaunch restart{name}"
+
+
+def _proven(events: tuple[Event, ...], number: int) -> int | None:
+    found = [e.details.get("tokens") for e in events if e.what == "proved" and e.generation == number]
+    return max((tokens for tokens in found if isinstance(tokens, int)), default=None)
