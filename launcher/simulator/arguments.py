@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple, NoReturn
 
+from .environ import KNOWN_ENV
 from .flags import KNOWN_FLAGS
 
 Value = str | int | float | bool | list[str] | None
@@ -47,10 +48,18 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"simulator: error: {message}\n")
 
 
+def _variables() -> str:
+    return "Environment variables it reads:\n" + "\n".join(
+        f"  {name}\n      {text}" for name, text in KNOWN_ENV.items()
+    )
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="python -m launcher.simulator",
         description="A simulator: an engine without a model that speaks what SGLang's servers speak.",
+        epilog="Flags it does not know are recorded. " + _variables(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     readers = {"str": str, "int": int, "float": float}

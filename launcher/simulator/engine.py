@@ -8,7 +8,7 @@ import signal
 import socket
 import time
 from collections.abc import AsyncGenerator
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from . import frames, process, scheduler
 from .arguments import Settings
@@ -17,7 +17,7 @@ from .faults import Faults
 from .job import Job
 from .tally import Tally
 
-log = logging.getLogger(__name__)
+_REAP_S: Final = 0.01
 
 
 class Update(NamedTuple):
@@ -84,8 +84,8 @@ class Engine:
         """Open the link to the scheduler; before any other method."""
         self._reader, self._writer = await asyncio.open_connection(sock=self._link)
 
-    async def listen(self) -> None:
-        """Take what the scheduler says until it is gone."""
+    async def listen(self) -> int:
+        """Take what the scheduler says until it is gone; returns its exit code, negative for a signal."""
         while (message := await frames.receive(self._reader)) is not None:
             self.last_receive = time.time()
             if "snapshot" in message:
@@ -96,6 +96,10 @@ class Engine:
                 self._states[message["state"]].set()
             else:
                 self._hand_on(message)
+        # It has closed its end of the link, so it is dead or about to be.
+        while (code := self._exit_code()) is None:
+            await asyncio.sleep(_REAP_S)
+        return code
 
     def _hand_on(self, message: dict[str, Any]) -> None:
         rid = message["rid"]
@@ -138,10 +142,6 @@ class Engine:
         await event.wait()
         del self._states[token]
 
-    def exit_code(self) -> int | None:
-        """How the scheduler ended, negative for a signal, or None while it lives."""
-        try:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-        except ChildProcessError:
-            return 0
+    def _exit_code(self) -> int | None:
+        pid, status = os.waitpid(self.pid, os.WNOHANG)
         return os.waitstatus_to_exitcode(status) if pid else None

@@ -3,7 +3,6 @@
 import ctypes
 import os
 import signal
-from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
 _ARG_START, _ARG_END = 47, 48  # fields of /proc/PID/stat counted from 0, see proc_pid_stat(5)
@@ -15,19 +14,31 @@ def take_name(name: str) -> None:
     SGLang does the same with the package setproctitle. Where the kernel forbids it the process keeps its old name.
     """
     try:
-        Path("/proc/self/comm").write_text(name[:15], encoding="utf-8")
+        _write("/proc/self/comm", name.encode()[:15])
         # The name of the program, field 1, may hold blanks; it ends at the last parenthesis.
-        after_name = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        after_name = _read("/proc/self/stat").rpartition(b")")[2].split()
         start, end = int(after_name[_ARG_START - 2]), int(after_name[_ARG_END - 2])
         room = end - start
-        title = name.encode()[: room - 1].ljust(room, b"\0")
-        memory = os.open("/proc/self/mem", os.O_WRONLY)
-        try:
-            os.pwrite(memory, title, start)
-        finally:
-            os.close(memory)
+        _write("/proc/self/mem", name.encode()[: room - 1].ljust(room, b"\0"), start)
     except (OSError, ValueError, IndexError, OverflowError):
         return
+
+
+def _read(path: str) -> bytes:
+    file = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(file, 4096)
+    finally:
+        os.close(file)
+
+
+def _write(path: str, data: bytes, offset: int = 0) -> None:
+    file = os.open(path, os.O_WRONLY)
+    try:
+        os.lseek(file, offset, os.SEEK_SET)
+        os.write(file, data)
+    finally:
+        os.close(file)
 
 
 def die_with(parent: int) -> None:

@@ -9,7 +9,7 @@ import os
 import socket
 import sys
 import traceback
-from typing import Final, NoReturn
+from typing import NoReturn
 
 from . import frames, kv, roles
 from .arguments import Settings
@@ -20,8 +20,6 @@ from .registration import kv_cache_dtype, reachable, register, row
 from .work import Work
 
 log = logging.getLogger(__name__)
-
-_SNAPSHOT_S: Final = 0.02
 
 
 class Scheduler:
@@ -55,7 +53,6 @@ class Scheduler:
 
     async def run(self, reader: asyncio.StreamReader) -> None:
         """Serve until the server says `shutdown` or goes away."""
-        reporter = asyncio.create_task(self._report())
         frames.send(self._writer, {"ready": True})
         while (message := await frames.receive(reader)) is not None:
             match message.pop("op"):
@@ -69,12 +66,6 @@ class Scheduler:
                     frames.send(self._writer, {"state": message["token"]})
                 case "shutdown":
                     break
-        reporter.cancel()
-
-    async def _report(self) -> None:
-        while True:
-            self._work.publish()
-            await asyncio.sleep(_SNAPSHOT_S)
 
     def _begin(self, job: Job) -> None:
         self._work.arrive(job)

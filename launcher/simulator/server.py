@@ -19,7 +19,6 @@ from .web import Server
 
 log = logging.getLogger(__name__)
 
-_CHILD_POLL_S = 0.05
 _SCHEDULER_EXIT_S = 2.0
 """How long a scheduler has to leave when asked; SGLang gives it 15 s (tokenizer_manager.py)."""
 
@@ -31,12 +30,13 @@ class Running:
         self._settings, self._environment, self._faults, self._engine = settings, environment, faults, engine
         self._service = Service(settings, environment, engine)
         self._http = Server(Routes(self._service, faults), server_header=SERVER, keep_alive_s=environment.keep_alive_s)
+        self._bootstrap: Server | None = None
         self._leave = asyncio.Event()
+        self._ending = False
 
     async def serve(self) -> int:
         """Run to the end; returns the exit code."""
         await self._engine.connect()
-        listening = asyncio.create_task(self._engine.listen())
         watching = asyncio.create_task(self._watch_scheduler())
         if self._settings.role == "prefill":
             await self._open_bootstrap()
@@ -47,7 +47,7 @@ class Running:
             await self._http.start(host, port)
         except OSError as error:
             log.error("%s", error)  # noqa: TRY400  # as uvicorn says it, without a traceback
-            os.kill(self._engine.pid, signal.SIGKILL)
+            await self._end_scheduler(watching)
             return 1
         log.info("Uvicorn running on http://%s:%d (Press CTRL+C to quit)", host, port)
         self._on_signals()
@@ -56,9 +56,7 @@ class Running:
             asyncio.get_running_loop().call_later(fault.after_s, self._exit_quietly)
         await self._leave.wait()
         await self._drain()
-        watching.cancel()
-        await self._end_scheduler()
-        listening.cancel()
+        await self._end_scheduler(watching)
         return 0
 
     async def _open_bootstrap(self) -> None:
@@ -119,8 +117,9 @@ class Running:
                 return
 
     async def _watch_scheduler(self) -> None:
-        while (code := self._engine.exit_code()) is None:
-            await asyncio.sleep(_CHILD_POLL_S)
+        code = await self._engine.listen()
+        if self._ending:
+            return
         if not self._engine.ready.is_set():
             log.error("Received sigquit from a child process. It usually means the child failed.")
             log.error("Rank 0 scheduler died during initialization (exit code: %d).", code)
@@ -135,11 +134,11 @@ class Running:
         time.sleep(self._environment.linger_s)
         os.kill(os.getpid(), signal.SIGKILL)
 
-    async def _end_scheduler(self) -> None:
+    async def _end_scheduler(self, watching: "asyncio.Task[None]") -> None:
+        self._ending = True
         self._engine.tell("shutdown")
-        deadline = time.monotonic() + _SCHEDULER_EXIT_S
-        while self._engine.exit_code() is None:
-            if time.monotonic() > deadline:
-                log.warning("Scheduler still alive after ShutdownReq, killing it: %d", self._engine.pid)
-                os.kill(self._engine.pid, signal.SIGKILL)
-            await asyncio.sleep(0.01)
+        await asyncio.wait((watching,), timeout=_SCHEDULER_EXIT_S)
+        if not watching.done():
+            log.warning("Scheduler still alive %g s after ShutdownReq, killing it", _SCHEDULER_EXIT_S)
+            os.kill(self._engine.pid, signal.SIGKILL)
+        await watching

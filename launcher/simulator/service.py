@@ -1,7 +1,7 @@
 """What all endpoints of a server share: its settings and state, and requests under way."""
 
+import os
 import time
-import uuid
 from collections import Counter
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
@@ -75,7 +75,7 @@ class Service:
         """A request for the scheduler, checked as SGLang checks it; raises RefusedError."""
         context = self.settings.number("context_length")
         _check_length(len(prompt), limit, context)
-        rid = rid or str(body.get("rid") or uuid.uuid4().hex)
+        rid = rid or str(body.get("rid") or os.urandom(16).hex())
         job = Job(
             rid=rid,
             prompt=prompt,

@@ -1,6 +1,7 @@
-"""What a scheduler counts: queues, tokens, transfers; sent to the server as a snapshot whenever it changes."""
+"""What a scheduler counts: queues, tokens, transfers; the server gets a snapshot of it after each change."""
 
 import time
+from collections.abc import Callable
 from typing import Any, Final
 
 QUEUES: Final = (
@@ -23,10 +24,10 @@ _KV_BYTES_PER_TOKEN: Final = 1024  # made up; only so that sizes and speeds are 
 
 
 class Tally:
-    """Counters of one scheduler since it started."""
+    """Counters of one scheduler since it started; `on_change` is called after each change."""
 
-    def __init__(self) -> None:
-        self.changed = False
+    def __init__(self, on_change: Callable[[], None] = lambda: None) -> None:
+        self._on_change = on_change
         self._queues: dict[str, set[str]] = {name: set() for name in QUEUES}
         self._contexts: dict[str, int] = {}
         self._counts = dict.fromkeys(
@@ -69,12 +70,12 @@ class Tally:
         else:
             self._queues[queue].add(rid)
             self._contexts[rid] = context
-        self.changed = True
+        self._on_change()
 
     def count(self, name: str, number: int = 1) -> None:
         """Add to a counter."""
         self._counts[name] += number
-        self.changed = True
+        self._on_change()
 
     def grew(self, rid: str, context: int) -> None:
         """A running request got a token."""
@@ -95,7 +96,7 @@ class Tally:
             ("kv_transfer_speed_gb_s", speed),
         ):
             self._observe(name, value)
-        self.changed = True
+        self._on_change()
 
     def _observe(self, name: str, value: float) -> None:
         row = self._observed[name]
@@ -106,7 +107,6 @@ class Tally:
 
     def snapshot(self) -> dict[str, Any]:
         """All of it as plain data."""
-        self.changed = False
         return {
             "queues": {name: len(members) for name, members in self._queues.items()},
             "used_tokens": self.used_tokens,

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from . import tokens
 from .arguments import Settings
@@ -18,6 +18,9 @@ from .tally import Tally
 
 log = logging.getLogger(__name__)
 
+_SNAPSHOT_S: Final = 0.02
+"""How long changes may gather before the server hears of them."""
+
 
 class Work:
     """The means of one scheduler: slots, cache, counters, faults, and where it says what it did."""
@@ -27,7 +30,8 @@ class Work:
     ) -> None:
         self.faults = faults
         self.environment = environment
-        self.tally = Tally()
+        self.tally = Tally(self._changed)
+        self._to_publish: asyncio.TimerHandle | None = None
         self.cache = PrefixCache(
             settings.number("page_size"),
             enabled=not settings.switch("disable_radix_cache"),
@@ -42,8 +46,14 @@ class Work:
 
     def publish(self) -> None:
         """Send a snapshot if anything changed since the last one."""
-        if self.tally.changed:
+        if self._to_publish is not None:
+            self._to_publish.cancel()
+            self._to_publish = None
             self._tell({"snapshot": self.tally.snapshot()})
+
+    def _changed(self) -> None:
+        if self._to_publish is None:
+            self._to_publish = asyncio.get_running_loop().call_later(_SNAPSHOT_S, self.publish)
 
     def finish(self, job: Job, reason: dict[str, Any], last: Message | None = None) -> None:
         """Tell the server that a request has ended and how, along with its last token."""

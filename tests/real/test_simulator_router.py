@@ -149,7 +149,7 @@ def test_a_killed_decode_is_an_error_and_then_not_ready_and_a_new_one_is_served(
 
 
 def test_a_rejecting_decode_shuts_the_healthy_prefill_out(deploy: Deploy) -> None:
-    deployment = deploy(fault="reject:decode:500", SGLANG_DISAGGREGATION_BOOTSTRAP_TIMEOUT="1")
+    deployment = deploy(fault="reject:decode:500", SGLANG_DISAGGREGATION_BOOTSTRAP_TIMEOUT="0.2")
     replies = [deployment.ask("/v1/chat/completions", CHAT) for _ in range(4)]
     assert [reply.status for reply in replies[:1]] == [500]
     assert replies[-1].status == 503
