@@ -43,7 +43,9 @@ def arrive(
         arrived = go(generation, driver, store, report, by=by, why=why, forced=forced, drain=drain)
     except BaseException as error:
         outcome = "interrupted" if isinstance(error, Interrupted | KeyboardInterrupt) else "failed"
-        stop_all(plan, store, report, limits=_GIVING_UP)
+        stopped = stop_all(plan, store, report, limits=_GIVING_UP)
+        again = f"; {', '.join(stopped)} stopped again" if stopped else ""
+        report(Event(operation, f"{outcome}{again}. Running: nothing"))
         store.finish(outcome, by=by, why=str(error) or why)
         raise
     store.finish("done", by=by, why=why)

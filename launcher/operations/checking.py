@@ -77,16 +77,35 @@ def sound(checked: Checked) -> Plan:
     return checked.plan
 
 
-def require_engine(checked: Checked) -> None:
-    """Raise InputError where what the plan runs is not on this machine: it can be shown, but not started."""
+def require_startable(checked: Checked) -> None:
+    """Raise InputError where the plan can be shown, but not started on this machine."""
     engine = checked.loaded.profile.engine
     if engine.user and account(engine.user) is None:
         raise InputError(f"there is no user {engine.user!r} on this machine", hint="create it, or drop engine.user")
     if checked.facts.engine is None:
         hint = "pdlaunch engine install cpu" if engine.kind == "cpu" else "pdlaunch engine add PATH says what is there"
         raise InputError(f"there is no serving environment at {engine.venv or 'the usual place'}", hint=hint)
+    if engine.source and not Path(engine.source).exists():
+        raise InputError(f"engine.source {engine.source} is not there", hint="write where the checkout is, or drop it")
     if checked.loaded.profile.router and checked.facts.router is None:
         raise InputError(
             "there is no sglang-router in the engine's environment or in pdlaunch's own",
-            hint="pip install 'pdlaunch[router]', or name an environment with `router: {venv: …}`",
+            hint="pip install 'pdlaunch[router]', or name an environment with `router: {venv: ...}`",
+        )
+    if engine.kind == "sglang":
+        _require_cards(checked)
+
+
+def _require_cards(checked: Checked) -> None:
+    wanted = sorted({gpu for service in (checked.plan.services if checked.plan else ()) for gpu in service.gpus})
+    cards = checked.facts.machine.gpus
+    if cards is None:
+        raise InputError(
+            "there is no NVIDIA driver on this machine, so no card to start on",
+            hint="without a GPU: `engine: {kind: cpu}` or `{kind: simulator}`",
+        )
+    if missing := [gpu for gpu in wanted if gpu >= len(cards)]:
+        raise InputError(
+            f"there is no GPU {missing[0]}: this machine has {len(cards)} ({', '.join(dict.fromkeys(cards))})",
+            hint=f"write gpus between 0 and {len(cards) - 1}",
         )

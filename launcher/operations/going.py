@@ -15,6 +15,7 @@ from launcher.backends.protocol import Backend
 from launcher.errors import PdlaunchError
 from launcher.observe.logs import Tail
 from launcher.observe.running import Running, running
+from launcher.operations.caches import prepare_caches
 from launcher.operations.events import Event, Report
 from launcher.operations.loading import Loading, Watch
 from launcher.operations.moving import Move, move
@@ -69,6 +70,7 @@ def go(
     require_free(services, {proc.pid for name in found.stop for proc in now[name].processes})
     _stop(found.stop, backend, store, report, drain=drain)
     store.advance("starting")
+    prepare_caches(plan, store.layout)
     backend.install(generation.path)
     loadings = [Loading(service, Tail(store.layout.log(service.name))) for service in services]
     backend.start(found.start)

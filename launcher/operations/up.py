@@ -8,7 +8,7 @@ from pathlib import Path
 
 from launcher.observe.running import running
 from launcher.operations.arriving import arrive
-from launcher.operations.checking import Checked, check, require_engine, sound
+from launcher.operations.checking import Checked, check, require_startable, sound
 from launcher.operations.driving import backend_of
 from launcher.operations.events import Event, Report
 from launcher.operations.going import Arrived, find_move
@@ -44,7 +44,7 @@ def up(
     began = time.monotonic()
     checked = check(profile, backend=backend)
     plan = sound(checked)
-    require_engine(checked)
+    require_startable(checked)
     place = layout(plan.deployment)
     backend_of(plan, place)
     report(Event("checked", checked.summary(), seconds=time.monotonic() - began))
