@@ -48,10 +48,19 @@ def problem(finding: Finding, file: Path, lines: Lines) -> Problem:
     )
 
 
-def unless_known(findings: Iterable[Finding], known: Iterable[Finding]) -> list[Finding]:
-    """The findings whose place has none in `known`: what could not be read is not judged as well."""
+def unless_known(findings: Iterable[Finding], known: Iterable[Finding], lines: Lines) -> list[Finding]:
+    """The findings that `known` has none for: what could not be read is not judged as well.
+
+    Not at the same place, nor below one where something else than a mapping stands.
+    """
     places = {finding.path for finding in known}
-    return [finding for finding in findings if finding.path not in places]
+    unreadable = {path for path in places if path and not lines.is_block(*path)}
+    return [
+        finding
+        for finding in findings
+        if finding.path not in places
+        and not any(finding.path[:length] in unreadable for length in range(1, len(finding.path)))
+    ]
 
 
 def _hides(path: KeyPath) -> bool:

@@ -31,12 +31,15 @@ class Lines:
         """Whether the profile says anything at `path`."""
         return path in self.places
 
+    def is_block(self, *path: str | int) -> bool:
+        """Whether a mapping stands at `path`."""
+        return self.has(*path) and isinstance(self.places[path][1], Block)
+
     def written(self, *path: str | int) -> str | None:
         """The value at `path` as it is written, on one line; None where a mapping or nothing stands."""
-        place = self.places.get(path)
-        if place is None or isinstance(place[1], Block):
+        if not self.has(*path) or self.is_block(*path):
             return None
-        node = place[1]
+        node = self.places[path][1]
         return node.text if isinstance(node, Scalar) else spelled(node)
 
     def spelled(self, *path: str | int) -> str | None:

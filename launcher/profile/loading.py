@@ -69,10 +69,10 @@ def examine(path: Path) -> Examined:
     lines = Lines.of(tree)
     reader = Reader()
     values = reader.read(tree, PROFILE)
-    loaded = Loaded(_profile(values), path, lines, text)
-    findings = [*form, *unless_known(reader.findings, form)]
+    loaded = Loaded(_profile(values, lines), path, lines, text)
+    findings = [*form, *unless_known(reader.findings, form, lines)]
     alone = [finding for check in CHECKS for finding in check(loaded.profile, lines)]
-    findings += unless_known(alone, findings)
+    findings += unless_known(alone, findings, lines)
     return Examined(loaded, _in_order(loaded, findings))
 
 
@@ -82,11 +82,14 @@ def faulty(path: Path, problems: tuple[Problem, ...]) -> InputError:
     return InputError(f"{path}: {count} error{'' if count == 1 else 's'}", problems=problems)
 
 
-def _profile(values: object) -> Profile:
+def _profile(values: object, lines: Lines) -> Profile:
+    """The profile of what could be read, with stand-ins for the rest."""
     draft = dict(values) if isinstance(values, dict) else {}
     name = draft.setdefault("name", "unnamed")
     draft["model"] = {"name": name, **draft.get("model", {})}
-    draft.setdefault("engine", {})
+    unreadable = lines.has("engine", "kind") or (lines.has("engine") and not lines.is_block("engine"))
+    # Of an engine that could not be read, the kind that asks for least: what it lacks is not known.
+    draft["engine"] = ({"kind": "cpu"} if unreadable else {}) | draft.get("engine", {})
     return Profile.model_validate(draft)
 
 

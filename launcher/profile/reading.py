@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from launcher.profile.findings import Finding
 from launcher.profile.grammar import ENGINE, FLAG, REPLICA, VARIABLE, Either, ListOf, Named, Section, Shape
 from launcher.profile.kinds import Kind, RefusedError
-from launcher.profile.tree import Block, Entry, Items, KeyPath, Node, named, spelled
+from launcher.profile.tree import Block, Entry, Items, KeyPath, Node, Scalar, named, spelled
 
 ABSENT = object()
 """Stands for what could not be read."""
@@ -32,11 +32,8 @@ class Reader:
             case ListOf():
                 return self._list(node, shape, path)
             case Either(single):
-                return (
-                    self._list(node, ListOf(single), path)
-                    if isinstance(node, Items)
-                    else self._kind(node, single, path)
-                )
+                several = isinstance(node, Items)
+                return self._list(node, ListOf(single), path) if several else self._kind(node, single, path)
 
     def _kind(self, node: Node, kind: Kind, path: KeyPath) -> object:
         try:
@@ -53,6 +50,9 @@ class Reader:
                 key, kind = section.short
                 value = self._kind(node, kind, path)
                 return ABSENT if value is ABSENT else {key: value}
+            if _is_empty(node):
+                self.findings.append(_nothing(path, section.title))
+                return ABSENT
             keys = ", ".join(section.keys)
             self.findings.append(Finding(path, f"{named(node)} stands here; {section.title} is a mapping with {keys}"))
             return ABSENT
@@ -75,9 +75,9 @@ class Reader:
 
     def _named(self, node: Node, shape: Named, path: KeyPath) -> object:
         if not isinstance(node, Block):
-            self.findings.append(
-                Finding(path, f"{named(node)} stands here; a mapping is meant, {shape.of} to its value")
-            )
+            meant = f"a mapping of {shape.of} to its value"
+            error = f"{named(node)} stands here; {meant} is meant"
+            self.findings.append(_nothing(path, meant) if _is_empty(node) else Finding(path, error))
             return ABSENT
         values: dict[str, object] = {}
         for entry in node.entries:
@@ -97,6 +97,15 @@ class Reader:
         if shape.shape is REPLICA:  # an empty one keeps the others at their numbers
             return tuple({} if value is ABSENT else value for value in read)
         return tuple(value for value in read if value is not ABSENT)
+
+
+def _is_empty(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.plain and node.text in {"", "~"}
+
+
+def _nothing(path: KeyPath, meant: str) -> Finding:
+    write = f"{path[-1]}: {{}}     or delete the line" if path else None
+    return Finding(path, f"nothing stands here; {meant} is meant", write)
 
 
 def _unknown(entry: Entry, section: Section, path: KeyPath) -> Finding:

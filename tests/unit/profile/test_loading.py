@@ -249,3 +249,32 @@ class TestProblems:
 def test_shipped_profiles_load_without_a_warning(path: Path) -> None:
     assert examine(path).problems == ()
     assert load(path).profile.name == path.stem
+
+
+class TestWhatCannotBeRead:
+    @pytest.mark.parametrize(
+        ("text", "subjects"),
+        [
+            ("engine: {kind: cpuu}\n", ["engine.kind = cpuu"]),
+            ("engine: [x]\n", ["engine = [x]"]),
+            ("engine: {kind: cpu}\n", []),
+            ("engine: {kind: cpu, env: 5}\n", ["engine.env = 5"]),
+        ],
+    )
+    def test_is_not_judged_as_well(self, tmp_path: Path, text: str, subjects: list[str]) -> None:
+        path = written(tmp_path, f"name: x\n{text}prefill: {{}}\ndecode: {{}}\nrouter: {{port: 8000}}\n")
+        assert [problem.subject for problem in examine(path).problems] == subjects
+
+    @pytest.mark.parametrize(
+        ("text", "write"),
+        [
+            ("decode:\n", "decode: {}     or delete the line"),
+            ("decode: ~\n", "decode: {}     or delete the line"),
+            ("decode:\n  env:\n    # A: 1\n", "env: {}     or delete the line"),
+        ],
+    )
+    def test_because_nothing_stands_there(self, tmp_path: Path, text: str, write: str) -> None:
+        head = "name: x\nengine: {kind: cpu}\nprefill: {}\nrouter: {port: 8000}\n"
+        (problem,) = problems(tmp_path, head + text)
+        assert "nothing stands here" in problem.error
+        assert problem.write == write
