@@ -119,13 +119,16 @@ class Services:
             remains = self.processes(name)
 
     def note(self, name: str, word: str) -> bool:
-        """Append a line to the run file; False where the service is wanted no longer."""
+        """Append a line to the run file; False where the service is wanted no longer, or cannot be counted."""
         try:
             file = os.open(self.runs(name), os.O_WRONLY | os.O_APPEND)
+            with open(file, "w") as run:  # noqa: PTH123  a descriptor: a name would create the file again
+                run.write(f"{time.time():.3f} {word}\n")
         except FileNotFoundError:
             return False
-        with open(file, "w") as run:  # noqa: PTH123  a descriptor: opening by name would create the file
-            run.write(f"{time.time():.3f} {word}\n")
+        except OSError as error:
+            say(f"{name} is left as it is, {word} cannot be recorded: {error}")
+            return False
         return True
 
     def runs(self, name: str) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import time
@@ -13,7 +12,7 @@ from pathlib import Path
 from launcher.backends.ending import Ending, end
 from launcher.backends.processes import Proc
 from launcher.backends.protocol import Unit
-from launcher.backends.supervisord import daemon, runs
+from launcher.backends.supervisord import daemon, files, runs, users
 from launcher.backends.supervisord.client import (
     ALREADY_ADDED,
     ALREADY_STARTED,
@@ -55,16 +54,14 @@ class Supervisord:
             text = programs.read_text(encoding="utf-8")
         except FileNotFoundError:
             raise PdlaunchError(f"not rendered for supervisord: {programs} is missing") from None
-        for folder in (self._layout.logs, runs.folder(self._layout)):
-            folder.mkdir(parents=True, exist_ok=True)
-        self._layout.run.mkdir(mode=0o700, parents=True, exist_ok=True)
-        config = daemon.config(self._layout)
-        new = config.with_suffix(".new")
-        with new.open("w", encoding="utf-8") as file:
-            file.write(render.daemon(self._layout, text, programs.parent, user=daemon.user()))
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(config)
+        users.check(text)
+        config = render.daemon(self._layout, text, programs.parent, user=daemon.user())
+        with files.in_words(self._layout.state):
+            for folder in (self._layout.logs, runs.folder(self._layout)):
+                folder.mkdir(parents=True, exist_ok=True)
+        with files.in_words(self._layout.run):
+            self._layout.run.mkdir(mode=0o700, parents=True, exist_ok=True)
+        files.replace(daemon.config(self._layout), config)
 
     def start(self, names: Collection[str]) -> None:
         """Start `names` as installed, the daemon first where it does not run.
@@ -85,11 +82,12 @@ class Supervisord:
         for name in todo:
             runs.ask(self._layout, name)
             self._client("startProcess", name, False, but=(ALREADY_STARTED, SPAWN_ERROR))
-            info = self._client("getProcessInfo", name)
-            if info["statename"] in ("BACKOFF", "FATAL"):
-                raise PdlaunchError(f"{name} could not be started: {info['spawnerr']}")
-            if info["pid"]:
-                runs.started(self._layout, name, info["pid"])
+        infos = known(self._client)
+        for name in todo:
+            if infos[name]["statename"] in ("BACKOFF", "FATAL"):
+                raise PdlaunchError(f"{name} could not be started: {infos[name]['spawnerr']}")
+            if infos[name]["pid"]:
+                runs.started(self._layout, name, infos[name]["pid"])
 
     def stop(self, names: Collection[str], *, drain: bool = True) -> None:
         """Stop `names` side by side; nothing of them is left, and the daemon knows them no longer."""

@@ -1,0 +1,34 @@
+"""Writing below the deployment's folder: whole or not at all, and a refusal of the system in words."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from launcher.errors import PdlaunchError
+
+
+def replace(path: Path, text: str) -> None:
+    """Put `text` at `path` in one step; a reader sees the old file or the new one, also after a power failure.
+
+    Raises PdlaunchError where the system refuses.
+    """
+    new = path.with_name(f".{path.name}.new")
+    with in_words(path), new.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+        new.replace(path)
+
+
+@contextlib.contextmanager
+def in_words(path: Path) -> Iterator[None]:
+    """Turn an OSError into a PdlaunchError that says what could not be written and why."""
+    try:
+        yield
+    except OSError as error:
+        raise PdlaunchError(
+            f"cannot write {path}: {error.strerror}", hint=f"see `df -h {path.parent}` and `ls -ld {path.parent}`"
+        ) from error
