@@ -17,6 +17,9 @@ class Answer:
     status: int
     text: str
 
+    refused: bool = False
+    """Whether nobody listens there."""
+
     @property
     def ok(self) -> bool:
         """Whether the status is 200."""
@@ -77,7 +80,7 @@ class Endpoint:
                 response = connection.getresponse()
                 return Answer(response.status, response.read().decode(errors="replace"))
         except (OSError, http.client.HTTPException) as error:
-            return Answer(0, str(error) or type(error).__name__)
+            return Answer(0, str(error) or type(error).__name__, refused=isinstance(error, ConnectionRefusedError))
 
     def _connect(self, timeout: float) -> http.client.HTTPConnection:
         return http.client.HTTPConnection(_reachable(self.host), self.port, timeout=timeout)

@@ -26,5 +26,8 @@ def _busy(plan: Plan, name: str) -> bool:
     service = plan.service(name)
     if service is None or service.role == "router":
         return False
-    found = load(Endpoint(service.host, service.ports["http"]))
+    endpoint = Endpoint(service.host, service.ports["http"])
+    if endpoint.get("/ready").refused:
+        return False
+    found = load(endpoint)
     return found is None or found.busy
