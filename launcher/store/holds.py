@@ -72,7 +72,7 @@ def claim(
     names = sorted(set(wanted))
     if bad := [name for name in names if not _RESOURCE.fullmatch(name)]:
         raise ValueError(f"no names of resources: {bad}")
-    with locked() as folder, in_words("write holds", folder):
+    with in_words("write holds", folders()[0]), locked() as folder:
         _sweep(folder)
         found = {name: hold for name in names if (hold := _find(name)) is not None}
         taken = [hold for hold in found.values() if not hold.of(layout) and _counts(hold, is_alive)]
@@ -89,7 +89,7 @@ def release(layout: Layout, *, keep: Collection[str] = ()) -> tuple[str, ...]:
     Raises:
         PdlaunchError: another user's file cannot be removed.
     """
-    with locked() as folder, in_words("give back holds", folder):
+    with in_words("give back holds", folders()[0]), locked():
         mine = [hold.resource for hold in holders().values() if hold.of(layout) and hold.resource not in keep]
         for name in mine:
             _must_be_ours(name)
@@ -104,15 +104,16 @@ def holders(names: Iterable[str] | None = None) -> dict[str, Hold]:
 
     A file that is no hold is left out: it is for `claim` to complain, when someone wants that resource.
     """
-    if names is None:
-        places = [place for place in folders() if place.is_dir()]
-        names = {path.name for place in places for path in place.iterdir() if path.suffix != TEMPORARY}
-    found = {}
-    for name in sorted(names):
-        with contextlib.suppress(PdlaunchError):
-            if (hold := _find(name)) is not None and hold.process.boot == boot_id():
-                found[name] = hold
-    return found
+    with in_words("look at holds", folders()[0]):
+        if names is None:
+            places = [place for place in folders() if place.is_dir()]
+            names = {path.name for place in places for path in place.iterdir() if path.suffix != TEMPORARY}
+        found = {}
+        for name in sorted(names):
+            with contextlib.suppress(PdlaunchError):
+                if (hold := _find(name)) is not None and hold.process.boot == boot_id():
+                    found[name] = hold
+        return found
 
 
 def _find(name: str) -> Hold | None:

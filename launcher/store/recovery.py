@@ -27,21 +27,24 @@ class Recovery:
 
 
 def recover(layout: Layout, journal: Journal, by: str) -> Recovery:
-    """Remove what is half-written, complete the journal, and report the interrupted operation.
+    """Remove what is half-written or half-removed, complete the journal, and report the interrupted operation.
 
     Each step can be interrupted and repeated. The journal is written before what it speaks of is removed, so that no
     number is ever given twice.
     """
     events = journal.events()
     leftovers = tuple(_leftovers(layout))
-    known = {event.generation for event in events if event.what in {"committed", "abandoned", "removed"}}
+    ever = {kind: {e.generation for e in events if e.what == kind} for kind in ("committed", "abandoned", "removed")}
     for path in leftovers:
         name = path.name.removesuffix(TEMPORARY)
-        if path.parent == layout.generations and name.isdecimal() and int(name) not in known:
-            journal.append(Event(what="abandoned", by=by, generation=int(name)))
+        if path.parent == layout.generations and name.isdecimal():
+            # A folder loses its final name only when it is being removed, after it had been committed.
+            end = "removed" if int(name) in ever["committed"] else "abandoned"
+            if int(name) not in ever[end]:
+                journal.append(Event(what=end, by=by, generation=int(name)))
     for path in leftovers:
         remove_tree(path)
-    recorded = tuple(_unrecorded(layout, known))
+    recorded = tuple(_unrecorded(layout, ever["committed"]))
     for number in recorded:
         _record(Generation(layout, number), journal)
     _record_pointer(layout, journal, events, by)
@@ -50,9 +53,7 @@ def recover(layout: Layout, journal: Journal, by: str) -> Recovery:
 
 def _leftovers(layout: Layout) -> list[Path]:
     folders = (layout.state, layout.generations, layout.engines)
-    found = [path for folder in folders if folder.is_dir() for path in folder.iterdir() if path.suffix == TEMPORARY]
-    trash = layout.state / "trash"
-    return sorted([*found, *(trash.iterdir() if trash.is_dir() else ())])
+    return sorted(path for folder in folders for path in folder.glob(f"*{TEMPORARY}"))
 
 
 def _unrecorded(layout: Layout, known: set[int | None]) -> list[int]:

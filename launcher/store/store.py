@@ -16,6 +16,7 @@ from launcher.store.journal import Event, Journal, now
 from launcher.store.pending import Pending, read_pending
 from launcher.store.process import this_process
 from launcher.store.recovery import Recovery, recover
+from launcher.store.removal import must_not_be_needed, remove_generation, remove_unused_snapshots
 from launcher.store.verify import verify_generation
 
 
@@ -97,6 +98,31 @@ class Store:
         """What is wrong with a generation and its engine snapshot, one line each; empty when it is as written."""
         cache = self.layout.cache / f"hashes-{self.layout.deployment}.json"
         return verify_generation(self.layout, self.generation(number), self.journal.events(), cache)
+
+    def remove(self, number: int, *, by: str, why: str | None = None) -> None:
+        """Take a generation away for good; its number stays used.
+
+        Raises:
+            PdlaunchError: it is the current one, or part of the operation under way.
+        """
+        self.generation(number)
+        pending = self.pending()
+        ends = (pending.from_generation, pending.to_generation) if pending else ()
+        must_not_be_needed(number, self.current(), ends)
+        with in_words(f"remove generation {number}", self.layout.state):
+            remove_generation(self.layout, self.journal, Event(what="removed", by=by, why=why, generation=number))
+
+    def remove_unused_snapshots(self) -> tuple[str, ...]:
+        """Delete the engine snapshots that no generation runs; their digests.
+
+        Raises:
+            PdlaunchError: an operation is under way, which may have taken one and not yet committed it; or a
+                generation is damaged and does not say which one it runs.
+        """
+        if (pending := self.pending()) is not None:
+            raise PdlaunchError(f"`{pending.operation}` by {pending.by} is not finished", hint="pdlaunch status")
+        with in_words("remove unused engine snapshots", self.layout.state):
+            return remove_unused_snapshots(self.layout, self.generations())
 
     # The pointer
 

@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -147,6 +149,15 @@ def test_a_folder_that_is_a_link_is_not_followed(tmp_path: Path, monkeypatch: py
     assert list((tmp_path / "trap").iterdir()) == []
 
 
+@pytest.fixture
+def open_to_all(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder that other users reach; pytest's own are private."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        monkeypatch.setenv("PDLAUNCH_HOLDS_DIR", f"{folder}/holds")
+        yield Path(folder)
+
+
 AS_NOBODY = """
 import os, sys
 from pathlib import Path
@@ -164,23 +175,22 @@ except PdlaunchError as error:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-def test_another_user_sees_holds_and_cannot_remove_stale_ones(tmp_path: Path) -> None:
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.stat().st_uid == os.geteuid() and not folder.stat().st_mode & 0o001:
-            folder.chmod(folder.stat().st_mode | 0o011)
-    claim(a_layout(tmp_path), ["gpu-0"], by="anna", is_alive=dead)
-    as_if_by(tmp_path, "gpu-0")
+def test_another_user_sees_holds_and_cannot_remove_stale_ones(open_to_all: Path) -> None:
+    claim(a_layout(open_to_all), ["gpu-0"], by="anna", is_alive=dead)
+    as_if_by(open_to_all, "gpu-0")
 
     def as_nobody(*names: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-c", AS_NOBODY, str(tmp_path), *names]
+        command = [sys.executable, "-c", AS_NOBODY, str(open_to_all), *names]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     refused = as_nobody("gpu-0", "gpu-1")
     assert "gpu-0 is free, but the note of its last holder belongs to uid 0" in refused.stderr
-    assert f"sudo rm {tmp_path}/holds/gpu-0" in refused.stderr
+    assert f"sudo rm {open_to_all}/holds/gpu-0" in refused.stderr
     assert list(holders()) == ["gpu-0"]
     assert as_nobody("gpu-1").stderr == ""
     assert holders()["gpu-1"].deployment == "other"
+    open_to_all.chmod(0o700)
+    assert f"{open_to_all}/holds belongs to root (uid 0), and this is nobody" in as_nobody("gpu-2").stderr
 
 
 def test_the_process_that_took_a_hold_is_told_from_a_later_one_with_its_number() -> None:
