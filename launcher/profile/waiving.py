@@ -22,13 +22,20 @@ _SETTING = re.compile(
 def waive(loaded: Loaded, problems: Iterable[Problem], today: dt.date) -> list[Problem]:
     """`problems` without those whose rule a waiver names; with one for each waiver that is over or matches nothing.
 
+    All of them belong to the profile of `loaded` and come back in the order of its lines.
     A waiver holds up to and on its last day. One that is over still matches, so that its own end is the one error.
     """
     given = list(problems)
     fired = {problem.code for problem in given if problem.code}
     allowed = {waiver.what for waiver in loaded.profile.allow}
     left = [problem for problem in given if problem.code is None or problem.code not in allowed]
-    return left + [loaded.problem(finding) for finding in _stale(loaded.profile, loaded.lines, fired, today)]
+    left += [loaded.problem(finding) for finding in _stale(loaded.profile, loaded.lines, fired, today)]
+    return sorted(left, key=_line)
+
+
+def _line(problem: Problem) -> int:
+    line = problem.where.rpartition(":")[2]
+    return int(line) if line.isdecimal() else 0
 
 
 def _stale(profile: Profile, lines: Lines, fired: set[str], today: dt.date) -> Iterator[Finding]:

@@ -32,6 +32,12 @@ def test_a_rule_is_waived_by_its_code(tmp_path: Path) -> None:
     assert waive(profile, [said("PD204"), said("PD101"), said(None)], TODAY) == [said("PD101"), said(None)]
 
 
+def test_problems_come_back_in_the_order_of_the_lines(tmp_path: Path) -> None:
+    places = [Problem(where=where, subject="x", error="wrong") for where in ("x.yaml:10", "x.yaml", "x.yaml:9")]
+    ordered = waive(loaded(tmp_path, "decode.env.X=512"), places, TODAY)
+    assert [problem.where for problem in ordered] == ["x.yaml", "x.yaml:9", "x.yaml:10"]
+
+
 def test_a_waiver_holds_on_its_last_day_and_not_after(tmp_path: Path) -> None:
     profile = loaded(tmp_path, "PD204")
     assert waive(profile, [said("PD204")], TODAY) == []
