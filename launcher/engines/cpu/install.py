@@ -1,0 +1,74 @@
+"""Install the CPU engine, or find it installed."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+from pathlib import Path
+
+from launcher.engines.cpu import engine, model
+from launcher.engines.cpu.environment import Builder
+from launcher.engines.cpu.only_one import only_one
+from launcher.engines.cpu.pip import RETRY, Pip
+from launcher.engines.cpu.steps import Progress, Step, Tell, outstanding, perform
+from launcher.engines.cpu.verify import CHECK, flags, verify
+from launcher.errors import PdlaunchError
+
+_NO_LOCK = -1
+
+
+def install(home: Path, *, progress: Progress, wait: bool = False) -> engine.CpuEngine:
+    """The CPU engine at `home`, made or completed there where it is not.
+
+    An engine that is there and current is found in milliseconds. `progress` gets the name of each step and what it is
+    doing. With `wait`, the end of another process's installation is awaited.
+
+    Raises:
+        BusyError: another process is installing there, and `wait` is not set.
+        PdlaunchError: pip failed, the disk is full, or the engine does not work; the hint says what to type next.
+    """
+    try:
+        if (found := _current(home)) is not None:
+            return found
+        home.mkdir(parents=True, exist_ok=True)
+        with only_one(home / ".lock", (lambda who: progress("wait", who)) if wait else None) as lock:
+            perform(outstanding(_steps(home, lock), home / engine.STAMPS), home / engine.STAMPS, progress)
+    except OSError as error:
+        raise _unwritable(error, home) from error
+    complete = engine.installed(home)
+    if complete is None:
+        raise PdlaunchError(f"the record of the CPU engine is gone: {home / engine.RECORD}", hint=RETRY)
+    return complete
+
+
+def _current(home: Path) -> engine.CpuEngine | None:
+    """The engine, if it is complete and made of what this pdlaunch asks for."""
+    return engine.installed(home) if not outstanding(_steps(home, _NO_LOCK), home / engine.STAMPS) else None
+
+
+def _steps(home: Path, lock: int) -> tuple[Step, ...]:
+    venv, folder = home / "venv", home / "model"
+    pip = Pip(python=venv / "bin" / "python", log=home / "install.log", scratch=home / "tmp", lock=lock)
+
+    def make_model(tell: Tell) -> None:
+        tell("tiny random Llama, one token per byte")
+        model.write(folder)
+
+    def check(tell: Tell) -> None:
+        tell("imports, versions, a NIXL transfer, model, SGLang's command line, router")
+        engine.record(home, verify(venv, folder))
+
+    return (
+        *Builder(venv, pip).steps(),
+        Step("model", _digest(Path(model.__file__)), folder / "model.safetensors", make_model),
+        Step(engine.LAST_STEP, _digest(CHECK) + " ".join(flags()), home / engine.RECORD, check),
+    )
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _unwritable(error: OSError, home: Path) -> PdlaunchError:
+    what = "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else error.strerror or str(error)
+    return PdlaunchError(f"cannot write {error.filename or home}: {what}", hint=f"then go on where it stopped: {RETRY}")
