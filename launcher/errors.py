@@ -30,7 +30,7 @@ class Problem:
     def __str__(self) -> str:
         """The problem as the operator reads it, two or three lines."""
         label = f"{self.code}: " if self.code else ""
-        lines = [f"{self.where}  {self.subject}".rstrip(), f"  {self.severity:<7}{label}{self.error}"]
+        lines = [f"{self.where}  {self.subject}".rstrip(), f"  {self.severity:<6} {label}{self.error}"]
         if self.write is not None:
             first, *rest = self.write.splitlines() or [""]
             lines.append(f"  write  {first}")

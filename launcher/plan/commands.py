@@ -21,6 +21,7 @@ class Owned:
     transfer: tuple[str, Origin]
     model: tuple[str, Origin]
     name: tuple[str, Origin]
+    revision: tuple[str, Origin] | None
     host: tuple[str, Origin]
     ports: Mapping[str, tuple[int, Origin]]
     bootstrap: int | None
@@ -40,6 +41,7 @@ def owned_flags(o: Owned) -> list[Argument]:
     """The flags that a profile expresses by keys of its own."""
     flags = [
         _flag("model-path", *o.model),
+        *([_flag("revision", *o.revision)] if o.revision else []),
         _flag("served-model-name", *o.name),
         _flag("host", *o.host),
         _flag("port", *_text(o.ports["http"])),

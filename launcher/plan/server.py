@@ -64,11 +64,13 @@ def _owned(context: Context, slot: Slot, selection: Selection | None) -> Owned:
     ports = context.ports[slot.name].ports
     bootstraps = [p["bootstrap"] for s in context.slots if "bootstrap" in (p := context.ports[s.name].ports)]
     mode = None if slot.role == "aggregated" else slot.role
+    revision = context.profile.model.revision
     return Owned(
         mode=mode,
         transfer=(context.profile.transfer, context.origin("transfer")),
         model=context.model_path(),
         name=(context.profile.model.name, context.origin("model", "name")),
+        revision=(revision, context.origin("model", "revision")) if revision else None,
         host=(context.profile.engine.host, context.origin("engine", "host")),
         ports={purpose: (port, _port_origin(slot, purpose)) for purpose, port in ports.items()},
         # On a decode the flag only names the prefill's port; each request brings its own.
