@@ -1,0 +1,128 @@
+"""What every test stands on: folders of its own, no proxies, and ports that no other test has."""
+
+from __future__ import annotations
+
+import fcntl
+import itertools
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from launcher.engines.cpu.engine import home as cpu_home
+from launcher.engines.environment import environment_at
+
+from .deployments import Deployment, aggregated, pair
+
+PORTS = range(12_000, 22_000)
+"""Below what kernels hand out by themselves, what SGLang draws at random, and what plans assign."""
+WORKERS = 16
+"""Blocks that the range is cut into, one for each xdist worker."""
+ROUTER = "sglang-router==0.3.2"
+CPU_HOME = cpu_home()
+"""Where this machine's own CPU engine belongs, asked before any test is given folders of its own."""
+
+
+@pytest.fixture(autouse=True)
+def _own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No test looks at this machine's own deployments, holds and engines, nor at who runs it."""
+    for name in ("state", "cache", "holds", "data"):
+        monkeypatch.setenv(f"PDLAUNCH_{name.upper()}_DIR", str(tmp_path / name))
+    # A UNIX socket's path holds 107 bytes, and pytest's folders are deep.
+    run = Path(tempfile.mkdtemp(prefix="pdl-", dir="/tmp"))
+    monkeypatch.setenv("PDLAUNCH_RUN_DIR", str(run))
+    for name in ("PDLAUNCH_BY", "SUDO_USER", "NO_COLOR", "COLUMNS", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("XDG_RUNTIME_DIR", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+    yield
+    shutil.rmtree(run, ignore_errors=True)
+
+
+def _candidates(worker: str) -> Iterator[int]:
+    number = int(worker.removeprefix("gw")) if worker.startswith("gw") else 0
+    size = len(PORTS) // WORKERS
+    block = PORTS[number % WORKERS * size :][:size]
+    begin = os.getpid() % size  # another run of the tests may be under way beside this one
+    return itertools.cycle((*block[begin:], *block[:begin]))
+
+
+@pytest.fixture(scope="session")
+def _ports(worker_id: str) -> Iterator[int]:
+    return _candidates(worker_id)
+
+
+@pytest.fixture
+def free_port(_ports: Iterator[int]) -> Callable[[], int]:
+    """Ports that nobody listens on, another one at each call, and other ones for each xdist worker."""
+
+    def next_port() -> int:
+        for port in _ports:
+            with socket.socket() as probe:
+                try:
+                    probe.bind(("", port))
+                except OSError:
+                    continue
+                return port
+        raise AssertionError("the range has no end")
+
+    return next_port
+
+
+@pytest.fixture
+def assigned_ports() -> Iterator[None]:
+    """One test at a time uses ports that the plan assigns: a router's metrics port cannot be written."""
+    with Path("/tmp/pdlaunch-tests-assigned-ports.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.fixture
+def installed_engines(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """This machine's own engines, for the tests that serve with the real one; where the CPU engine belongs."""
+    monkeypatch.setenv("PDLAUNCH_DATA_DIR", str(CPU_HOME.parents[1]))
+    return CPU_HOME
+
+
+@pytest.fixture(scope="session")
+def router_venv(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with the real router: the CPU engine's, else one that is made once and kept."""
+    engine = environment_at(CPU_HOME / "venv")
+    if engine and engine.version_of("sglang-router"):
+        return CPU_HOME / "venv"
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pdlaunch-tests"
+    cache.mkdir(parents=True, exist_ok=True)
+    home, done = cache / ROUTER, cache / f"{ROUTER}.done"
+    with (cache / f"{ROUTER}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            subprocess.run([sys.executable, "-m", "venv", "--clear", str(home)], check=True)
+            subprocess.run([str(home / "bin/python"), "-m", "pip", "install", "-q", ROUTER], check=True)
+            done.touch()
+    link = tmp_path_factory.mktemp("router") / "venv"
+    link.symlink_to(home)  # a program's path must not contain '='
+    return link
+
+
+@pytest.fixture
+def agg(tmp_path: Path, free_port: Callable[[], int]) -> Iterator[Deployment]:
+    """One simulated server without a router; nothing of it is left after the test."""
+    made = aggregated(tmp_path, free_port)
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def pd(tmp_path: Path, free_port: Callable[[], int], router_venv: Path, assigned_ports: None) -> Iterator[Deployment]:
+    """A simulated pair behind the real router; nothing of it is left after the test."""
+    made = pair(tmp_path, free_port, router_venv)
+    yield made
+    made.end()
