@@ -75,7 +75,7 @@ class Manifest:
             found = cls({name: _unpack(row) for name, row in document["files"].items()})
             if document["format"] == FORMAT and document["digest"] == found.digest:
                 return found
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise PdlaunchError(f"{where}: not a manifest (cut short or edited): {error}") from error
         raise PdlaunchError(f"{where}: the manifest was edited, or written by a newer pdlaunch")
 
@@ -246,7 +246,7 @@ class _Remembered:
         try:
             document = json.loads(path.read_bytes())
             return cls(path, document["rows"] if document["boot"] == _boot() else {})
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return cls(path, {})
 
     def get(self, item: _Found) -> str | None:

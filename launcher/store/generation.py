@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import json
 from collections.abc import Mapping
 from functools import cached_property
 from typing import TypeVar
 
 from pydantic import ValidationError
 
+from launcher import __version__
 from launcher.errors import PdlaunchError
 from launcher.frozen import Frozen
 from launcher.plan.model import Plan
@@ -89,9 +91,13 @@ class Generation:
         content = self._read(name)
         if name != SEAL and hashlib.sha256(content).hexdigest() != self.seal.files.get(name):
             raise self._damaged(name, "was cut short or edited")
+        if _newer(content):
+            raise self._foreign(name, "a newer pdlaunch")
         try:
             return model.model_validate_json(content)
         except ValidationError as error:
+            if name == PLAN:  # as it was written: its hash says so
+                raise self._foreign(name, f"pdlaunch {self.about.pdlaunch}") from error
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"])) or "the whole"
             raise self._damaged(name, f"cannot be read: {place}: {first['msg']}") from error
@@ -104,8 +110,23 @@ class Generation:
         except OSError as error:
             raise self._damaged(name, f"cannot be read: {error.strerror}") from error
 
+    def _foreign(self, name: str, writer: str) -> PdlaunchError:
+        return PdlaunchError(
+            f"generation {self.number} was written by {writer}; {__version__} cannot read its {name}",
+            hint="install the version that wrote it; its scripts run without pdlaunch",
+        )
+
     def _damaged(self, name: str, what: str) -> PdlaunchError:
         return PdlaunchError(
             f"generation {self.number}: {name} {what} ({self.path / name})",
             hint="the others are whole: pdlaunch history; pdlaunch rollback --to NUMBER",
         )
+
+
+def _newer(content: bytes) -> bool:
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError):
+        return False
+    form = document.get("format") if isinstance(document, dict) else None
+    return isinstance(form, int) and form > FORMAT
