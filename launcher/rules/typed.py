@@ -67,18 +67,25 @@ def _variable(here: KeyPath, value: EnvValue, knob: EnvKnob, reader: Reader) -> 
     if isinstance(value, bool):
         if reader.kind in {"int", "float"}:
             yield Finding(here, f"a number is meant, not a switch{place}", f"{knob.name}: {int(value)}")
+        elif value is False and _asks_presence(reader):
+            yield Finding(here, f"the engine takes any text for true, 0 as well{place}", f"{knob.name}: ~")
         return
     text = value or ""
     if reader.kind == "int" and not _WHOLE.fullmatch(text):
         yield Finding(here, f"not a whole number{instead}{place}", _digits(knob.name, text))
     elif reader.kind == "float" and not _DECIMAL.fullmatch(text):
         yield Finding(here, f"not a number{instead}{place}", _digits(knob.name, text))
-    elif reader.kind == "bool" and reader.true and reader.false:
+    elif reader.kind == "bool" and reader.true and reader.false and not _asks_presence(reader):
         spelled = text.lower() if reader.ignores_case else text
         if spelled not in (*reader.true, *reader.false):
             yield Finding(here, f"neither true nor false{instead}{place}", f"{knob.name}: true")
     elif reader.kind == "json" and not _is_json(text):
         yield Finding(here, f"not JSON{instead}{place}")
+
+
+def _asks_presence(reader: Reader) -> bool:
+    """``if os.environ.get(NAME):`` asks whether there is a text: that makes no switch of a list of devices."""
+    return reader.kind == "bool" and reader.false == ("",)
 
 
 def _otherwise(reader: Reader, knob: EnvKnob) -> str:
