@@ -62,7 +62,7 @@ def end(
     for ending in endings:
         ending.sockets.update(opened(ending.record(table)))
     if drain:
-        _drain([e for e in endings if e.main is not None], state, limits, busy)
+        _drain([e for e in endings if e.main is not None and e.main.alive()], state, limits, busy)
     _kill(endings, state)
     _prove(endings, look(state))
 

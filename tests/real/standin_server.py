@@ -18,6 +18,7 @@ def main() -> None:
     parser.add_argument("--status", type=int, default=1, help="exit status of that end")
     parser.add_argument("--ignore-term", action="store_true")
     parser.add_argument("--slow-term", type=float, default=0, help="seconds that it drains after TERM")
+    parser.add_argument("--lines", type=int, default=0, help="lines of 315 bytes that it prints")
     parser.add_argument("--child", choices=["plain", "session", "stopped", "ignore-term", "hold-port", "orphan"])
     given = parser.parse_args()
     say(f"stand-in server {os.environ.get('PDLAUNCH_SERVICE')} {sys.argv[1:]}")
@@ -33,6 +34,8 @@ def main() -> None:
     listener = socket.create_server(("127.0.0.1", given.port)) if given.port else None
     if given.child:
         have_child(given.child, listener)
+    for number in range(given.lines):
+        sys.stdout.write(f"stand-in line {number:<300}\n")
     say("stand-in is ready")
     time.sleep(given.exit_after if given.exit_after is not None else 3600)
     say("stand-in ends by itself")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import pwd
 import re
 import shutil
 import signal
@@ -44,6 +45,8 @@ class Deployment:
     layout: Layout
     stop: Stop = field(default_factory=lambda: Stop(drain=20, kill=30))
     restart: Restart = field(default_factory=lambda: Restart(tries=2, within=60))
+    user: str | None = None
+    command: tuple[str, ...] = (sys.executable, str(STANDIN))
 
     @property
     def backend(self) -> Supervisord:
@@ -81,7 +84,7 @@ class Deployment:
         )
 
     def service(self, name: str, options: str) -> Service:
-        words = (sys.executable, str(STANDIN), *options.split())
+        words = (*self.command, *options.split())
         return Service(
             name=name,
             role="decode",
@@ -89,6 +92,7 @@ class Deployment:
             env=(Variable(name=MARK, value=name, origin=OWN, root="state"),),
             host="127.0.0.1",
             ports={},
+            user=self.user,
         )
 
     def unit(self, name: str) -> Unit:
@@ -498,6 +502,34 @@ def test_a_generation_that_was_not_rendered_for_it_is_refused(deployment: Deploy
         deployment.backend.install(deployment.layout.generation(3))
 
 
+def test_a_service_runs_as_its_user(tmp_path: Path, place: Path) -> None:
+    assert os.geteuid() == 0, "only root can start a service as another user"
+    for folder in (place, *tmp_path.parents[:2], tmp_path):
+        folder.chmod(0o755)
+    deployment = Deployment(
+        Layout(deployment="d", state=tmp_path / "d", cache=tmp_path, run=place / "d"), user="nobody"
+    )
+    deployment.command = ("/bin/sh", "-c", "echo stand-in is ready; exec sleep 60")  # this Python may not be for all
+    deployment.install(decode_0="")
+    deployment.start("decode-0")
+    pid = deployment.unit("decode-0").pid
+    assert Path(f"/proc/{pid}").stat().st_uid == pwd.getpwnam("nobody").pw_uid
+    deployment.backend.stop(["decode-0"])
+    absent = Deployment(deployment.layout, user="nobody-here")
+    with pytest.raises(InputError, match="user nobody-here does not exist"):
+        absent.install(decode_0="")
+
+
+def test_logs_turn_over_and_keep_every_line(deployment: Deployment) -> None:
+    deployment.install(decode_0="--lines 200000")
+    deployment.start("decode-0")
+    deployment.backend.stop(["decode-0"])
+    log = deployment.layout.log("decode-0")
+    assert log.with_name("decode-0.log.1").exists()
+    text = "".join(path.read_text() for path in (log.with_name("decode-0.log.1"), log))
+    assert text.count("stand-in line") == 200000
+
+
 @pytest.mark.parametrize("odd", ["100% sure", "%(here)s", "a ;b #c", "it's", '"two" [x]*?', "äöü €", "$HOME\\n"])
 def test_odd_paths(tmp_path: Path, place: Path, odd: str) -> None:
     layout = Layout(deployment="d", state=tmp_path / odd / "d", cache=tmp_path / odd, run=place / odd)
@@ -578,9 +610,8 @@ def daemon_pid(deployment: Deployment) -> int:
 
 
 def kill_daemon(deployment: Deployment) -> None:
-    pid = daemon_pid(deployment)
-    os.kill(pid, signal.SIGKILL)
-    until(lambda: pid not in look(deployment.layout.state) or None)
+    os.kill(daemon_pid(deployment), signal.SIGKILL)
+    until(lambda: "supervisord" not in look(deployment.layout.state).services or None)  # nor its listener
 
 
 @pytest.fixture

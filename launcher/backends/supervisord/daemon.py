@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -41,7 +42,9 @@ def find(layout: Layout, client: Client) -> int | None:
     try:
         return pid(client)
     except EndingError:  # it answers nothing else any more
-        return int(pidfile(layout).read_text())
+        with contextlib.suppress(FileNotFoundError, ValueError):  # and removes this file last
+            return int(pidfile(layout).read_text())
+        return None
 
 
 def start(layout: Layout, client: Client) -> int:
