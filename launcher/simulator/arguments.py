@@ -49,16 +49,14 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _variables() -> str:
-    return "Environment variables it reads:\n" + "\n".join(
-        f"  {name}\n      {text}" for name, text in KNOWN_ENV.items()
-    )
+    return "".join(f"\n  {name}\n      {text}" for name, text in KNOWN_ENV.items())
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="python -m launcher.simulator",
         description="A simulator: an engine without a model that speaks what SGLang's servers speak.",
-        epilog="Flags it does not know are recorded. " + _variables(),
+        epilog=f"Flags that it does not know are recorded.\n\nEnvironment variables that it reads:{_variables()}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

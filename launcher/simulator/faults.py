@@ -96,6 +96,12 @@ class Faults(NamedTuple):
         """The faults of one kind."""
         return tuple(fault for fault in self.all if fault.kind == kind)
 
+    def due(self, kind: str, number: int) -> bool:
+        """Whether the request of that number shows a fault that waits for requests, or for nothing."""
+        return any(
+            number > fault.after and not (fault.context or fault.after_s or fault.at_start) for fault in self.of(kind)
+        )
+
     def reached(self, kind: str, context: int) -> bool:
         """Whether a request whose context has grown to `context` tokens shows a fault that waits for a context."""
         return any(0 < fault.context <= context for fault in self.of(kind))

@@ -7,7 +7,10 @@ FAKE_HOST: Final = "2.2.2.2"
 
 
 class Job(NamedTuple):
-    """One request; `limit` counts tokens, `natural` says that the answer ends by itself there."""
+    """One request; `limit` counts tokens, `natural` says that the answer ends by itself there.
+
+    `number` counts the requests of a scheduler from 1; health checks have none.
+    """
 
     rid: str
     prompt: list[int]
@@ -17,6 +20,7 @@ class Job(NamedTuple):
     port: int = 0
     room: int = 0
     is_health: bool = False
+    number: int = 0
 
     @property
     def alone(self) -> bool:

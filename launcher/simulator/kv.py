@@ -7,7 +7,6 @@ prompt under the same room; what does not match fails and is named.
 
 import asyncio
 import json
-from collections.abc import Callable
 from typing import NamedTuple
 
 from . import frames
@@ -45,6 +44,11 @@ class _Room:
         self.connected: asyncio.Future[_Streams] = asyncio.get_running_loop().create_future()
         self.claimed = False
 
+    @property
+    def abandoned(self) -> bool:
+        """Whether a decode has come and gone without a prefill."""
+        return not self.claimed and self.connected.done() and self.connected.result()[0].at_eof()
+
 
 class Sender:
     """The prefill's side: rooms in which decodes ask for the KV of one request each."""
@@ -63,6 +67,7 @@ class Sender:
         if hello is None:
             writer.close()
             return
+        self._rooms = {number: room for number, room in self._rooms.items() if not room.abandoned}
         room = self._rooms.setdefault(int(hello["room"]), _Room())
         if room.connected.done():
             frames.send(writer, {"error": f"room {hello['room']} is already taken by another request"})
@@ -77,21 +82,21 @@ class Sender:
             raise TransferError(room, f"room {room} is already taken by another request")
         entry.claimed = True
         try:
-            reader, writer = await asyncio.wait_for(asyncio.shield(entry.connected), timeout)
+            reader, writer = await asyncio.wait_for(entry.connected, timeout)
         except TimeoutError:
-            self._rooms.pop(room, None)
             reason = f"Request {room} timed out after {timeout:.1f}s in KVPoll.Bootstrapping"
             raise TransferError(room, reason) from None
-        return Handover(room, reader, writer, lambda: self._rooms.pop(room, None))
+        finally:
+            # From here on the connection is all that is needed; a room whose decode never came is empty.
+            self._rooms.pop(room, None)
+        return Handover(room, reader, writer)
 
 
 class Handover:
     """One decode that waits for one prompt."""
 
-    def __init__(
-        self, room: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, leave: Callable[[], object]
-    ) -> None:
-        self._room, self._reader, self._writer, self._leave = room, reader, writer, leave
+    def __init__(self, room: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._room, self._reader, self._writer = room, reader, writer
 
     async def send(self, prompt: Prompt | None) -> None:
         """Hand the prompt over, or nothing, and wait for what decode says; raises TransferError unless it is well."""
@@ -104,9 +109,8 @@ class Handover:
             raise TransferError(self._room, answer["error"])
 
     def close(self) -> None:
-        """Leave the room."""
+        """Leave the decode alone."""
         self._writer.close()
-        self._leave()
 
 
 class Receiver:
@@ -158,10 +162,10 @@ class Receiver:
 
         Raises TransferError when it is another prompt than `mine` or its prefill is lost.
         """
-        try:
-            reader, writer = await asyncio.open_connection(*source)
-        except OSError:
+        streams = await self._connect(room, bootstrap, source)
+        if streams is None:
             return await self._lost(room, bootstrap)
+        reader, writer = streams
         try:
             frames.send(writer, {"room": room})
             answer = await frames.receive(reader)
@@ -180,6 +184,17 @@ class Receiver:
         if wrong:
             raise TransferError(room, wrong)
         return theirs
+
+    async def _connect(self, room: int, bootstrap: tuple[str, int], source: tuple[str, int]) -> _Streams | None:
+        """A connection to where KV is, found anew if the prefill has started again since it was looked up."""
+        try:
+            return await asyncio.open_connection(*source)
+        except OSError:
+            self._known.pop(bootstrap, None)
+        try:
+            return await asyncio.open_connection(*await self.locate(room, *bootstrap))
+        except OSError:
+            return None
 
     async def _lost(self, room: int, bootstrap: tuple[str, int]) -> Prompt:
         """A prefill went away: its requests fail after some silent heartbeats, or wait on for one that came back."""

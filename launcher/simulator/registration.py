@@ -52,10 +52,9 @@ async def register(settings: Settings, environment: Environment, rank: dict[str,
         if attempt:
             await asyncio.sleep(environment.register_s * 2 ** (attempt - 1))
         try:
-            status, _ = await asyncio.wait_for(
-                ask("PUT", host, port, "/route", rank), environment.register_s * _TIMEOUT
-            )
-        except (OSError, TimeoutError) as error:
+            patience = environment.register_s * _TIMEOUT
+            status, _ = await ask("PUT", host, port, "/route", rank, timeout_s=patience)
+        except OSError as error:
             reason = str(error) or type(error).__name__
         else:
             if status == 200:

@@ -41,7 +41,7 @@ async def prefill(work: Work, sender: kv.Sender, job: Job) -> None:
             prompt = await work.prefill(job)
         work.place(job, "prefill_inflight")
         computed = time.monotonic()
-        await handover.send(None if work.due("frozen-transfer") else prompt)
+        await handover.send(None if work.faults.due("frozen-transfer", job.number) else prompt)
     except TransferError as error:
         raise _failed(work, "Prefill transfer", job, error) from error
     finally:
@@ -75,7 +75,7 @@ async def decode(work: Work, receiver: kv.Receiver, job: Job) -> None:
 async def _receive(work: Work, receiver: kv.Receiver, job: Job, source: tuple[str, int]) -> Prompt:
     mine = Prompt(len(job.prompt), tokens.digest(job.prompt))
     timeout = work.environment.waiting_timeout_s
-    frozen = work.due("frozen-transfer")
+    frozen = work.faults.due("frozen-transfer", job.number)
     try:
         async with asyncio.timeout(timeout):
             return await receiver.receive(job.room, (job.host, job.port), source, mine, frozen=frozen)

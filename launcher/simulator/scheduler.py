@@ -68,7 +68,7 @@ class Scheduler:
                     break
 
     def _begin(self, job: Job) -> None:
-        self._work.arrive(job)
+        job = self._work.arrive(job)
         self._tasks[job.rid] = task = asyncio.create_task(self._serve(job))
         task.add_done_callback(_crash_with)
 

@@ -4,13 +4,15 @@ import os
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from .arguments import Settings
 from .engine import Engine, Update
 from .environ import Environment
 from .job import FAKE_HOST, Job, RefusedError
 from .tokens import NATURAL_END
+
+_MAX_ID: Final = 2**32 - 1
 
 
 class Answer:
@@ -69,13 +71,14 @@ class Service:
         """Hand a request to the scheduler."""
         return Answer(job, self.engine.generate(job))
 
-    def job(
-        self, body: Mapping[str, Any], prompt: list[int], limit: int | None, *, rid: str = "", room: int | None = None
-    ) -> Job:
+    def job(self, body: Mapping[str, Any], prompt: list[int], limit: int | None, *, room: int | None = None) -> Job:
         """A request for the scheduler, checked as SGLang checks it; raises RefusedError."""
         context = self.settings.number("context_length")
+        _check_tokens(prompt, limit)
         _check_length(len(prompt), limit, context)
-        rid = rid or str(body.get("rid") or os.urandom(16).hex())
+        rid = str(body.get("rid") or os.urandom(16).hex())
+        if rid in self.engine.running:
+            raise RefusedError(f"Duplicate request ID detected: {rid}")
         job = Job(
             rid=rid,
             prompt=prompt,
@@ -89,11 +92,10 @@ class Service:
                 f"Invalid request: Disaggregated request received without bootstrap room id. req.rid={rid!r}"
             )
         port = body.get("bootstrap_port")
-        return job._replace(
-            host=str(body.get("bootstrap_host") or FAKE_HOST),
-            port=self.settings.number("disaggregation_bootstrap_port") if port is None else int(port),
-            room=int(room),
-        )
+        port = self.settings.number("disaggregation_bootstrap_port") if port is None else int(port)
+        if not 0 < port < 65536:
+            raise RefusedError(f"bootstrap_port is no port: {port}")
+        return job._replace(host=str(body.get("bootstrap_host") or FAKE_HOST), port=port, room=int(room))
 
     def count(self, answer: Answer, *, streaming: bool) -> None:
         """Count a finished request, as SGLang does only then."""
@@ -105,6 +107,14 @@ class Service:
             ("num_aborted_requests", int(answer.finish is not None and answer.finish["type"] == "abort")),
         ):
             self.finished[name, streaming] += number
+
+
+def _check_tokens(prompt: list[int], limit: int | None) -> None:
+    # What arrives is JSON, so that a list of ids may hold anything.
+    if not prompt or not all(type(token) is int and 0 <= token <= _MAX_ID for token in prompt):
+        raise RefusedError("The prompt must be at least one token, and token ids must be non-negative integers.")
+    if limit is not None and (type(limit) is not int or limit < 0):
+        raise RefusedError(f"max_new_tokens must be at least 0, got {limit}.")
 
 
 def _check_length(prompt: int, limit: int | None, context: int) -> None:

@@ -9,11 +9,12 @@ import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
-MAX_BODY = 256 * 1024 * 1024
-_HEADER_LIMIT = 64 * 1024
+_MAX_BODY: Final = 256 * 1024 * 1024
+_HEADER_LIMIT: Final = 64 * 1024
+_PHRASES: Final = {status.value: status.phrase for status in HTTPStatus}
 
 
 class Request(NamedTuple):
@@ -94,7 +95,7 @@ async def _read_body(reader: asyncio.StreamReader, headers: Mapping[str, str]) -
         await reader.readuntil(b"\r\n")
         return b"".join(parts)
     length = int(headers.get("content-length", "0"))
-    if not 0 <= length <= MAX_BODY:
+    if not 0 <= length <= _MAX_BODY:
         raise _MalformedError
     return await reader.readexactly(length)
 
@@ -105,9 +106,9 @@ async def _read_request(reader: asyncio.StreamReader, writer: asyncio.StreamWrit
         writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     try:
         body = await _read_body(reader, headers)
-    except ValueError as error:
+        parts = urlsplit(target)
+    except (ValueError, asyncio.LimitOverrunError) as error:
         raise _MalformedError from error
-    parts = urlsplit(target)
     return Request(method, parts.path, dict(parse_qsl(parts.query, keep_blank_values=True)), headers, body)
 
 
@@ -125,7 +126,8 @@ class Server:
         """Listen; raises OSError when the address is taken."""
 
         def protocol() -> asyncio.StreamReaderProtocol:
-            return asyncio.StreamReaderProtocol(_Reader(_HEADER_LIMIT), self._accept)
+            reader = _Reader(_HEADER_LIMIT)
+            return asyncio.StreamReaderProtocol(reader, lambda _, writer: self._accept(reader, writer))
 
         self._server = await asyncio.get_running_loop().create_server(protocol, host, port)
 
@@ -144,12 +146,12 @@ class Server:
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accept(self, reader: _Reader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.get_running_loop().create_task(self._converse(reader, writer))
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
 
-    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _converse(self, reader: _Reader, writer: asyncio.StreamWriter) -> None:
         try:
             keep = True
             while keep:
@@ -164,10 +166,10 @@ class Server:
         finally:
             writer.close()
 
-    async def _answer(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _answer(self, request: Request, reader: _Reader, writer: asyncio.StreamWriter) -> bool:
         keep = request.headers.get("connection", "").lower() != "close"
         work = asyncio.ensure_future(self._write(request, writer, keep=keep))
-        gone = asyncio.ensure_future(reader.gone.wait() if isinstance(reader, _Reader) else asyncio.Event().wait())
+        gone = asyncio.ensure_future(reader.gone.wait())
         try:
             await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
             return keep and work.done() and work.result() is None
@@ -193,7 +195,7 @@ class Server:
         streamed = response.events is not None
         content_type = "text/event-stream; charset=utf-8" if streamed else response.content_type
         lines = (
-            f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}",
+            f"HTTP/1.1 {response.status} {_PHRASES.get(response.status, '')}",
             f"server: {self._server_header}",
             f"content-type: {content_type}",
             "transfer-encoding: chunked" if streamed else f"content-length: {len(response.body)}",
@@ -204,16 +206,19 @@ class Server:
         writer.write("\r\n".join(lines).encode("latin-1"))
 
 
-async def ask(method: str, host: str, port: int, target: str, payload: object = None) -> tuple[int, bytes]:
-    """One request on a connection of its own: status and body; raises OSError when nobody answers."""
-    reader, writer = await asyncio.open_connection(host, port)
-    try:
-        body = b"" if payload is None else json.dumps(payload).encode()
-        head = f"{method} {target} HTTP/1.1\r\nhost: {host}:{port}\r\ncontent-type: application/json\r\n"
-        writer.write(f"{head}content-length: {len(body)}\r\nconnection: close\r\n\r\n".encode() + body)
-        answer = await reader.read()
-    finally:
-        writer.close()
+async def ask(
+    method: str, host: str, port: int, target: str, payload: object = None, *, timeout_s: float = 5.0
+) -> tuple[int, bytes]:
+    """One request on a connection of its own: status and body; raises OSError when nobody answers in time."""
+    body = b"" if payload is None else json.dumps(payload).encode()
+    head = f"{method} {target} HTTP/1.1\r\nhost: {host}:{port}\r\ncontent-type: application/json\r\n"
+    async with asyncio.timeout(timeout_s):
+        reader, writer = await asyncio.open_connection(host, port)
+        try:
+            writer.write(f"{head}content-length: {len(body)}\r\nconnection: close\r\n\r\n".encode() + body)
+            answer = await reader.read()
+        finally:
+            writer.close()
     top, _, rest = answer.partition(b"\r\n\r\n")
     words = top.split(b"\r\n")[0].split(b" ")
     if len(words) < 2 or not words[1].isdigit():

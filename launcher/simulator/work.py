@@ -66,23 +66,18 @@ class Work:
         if not job.is_health:
             self.tally.move(job.rid, queue, len(job.prompt))
 
-    def arrive(self, job: Job) -> None:
-        """Count a request and show the faults that wait for a number of them."""
+    def arrive(self, job: Job) -> Job:
+        """Number a request and show the faults that wait for a number of them."""
         if job.is_health:
-            return
+            return job
         self._seen += 1
-        if any(not fault.at_start and not fault.after_s for fault in self._due("crash")):
-            raise RuntimeError(f"simulated crash at request {self._seen} (PDLAUNCH_SIM_FAULT)")
-        if self._due("hang"):
+        job = job._replace(number=self._seen)
+        if self.faults.due("crash", job.number):
+            raise RuntimeError(f"simulated crash at request {job.number} (PDLAUNCH_SIM_FAULT)")
+        if self.faults.due("hang", job.number):
             self.place(job, "running")
             self._stand_still()
-
-    def due(self, kind: str) -> bool:
-        """Whether a fault without a context holds for the request that has just arrived."""
-        return bool(self._due(kind))
-
-    def _due(self, kind: str) -> list[Any]:
-        return [fault for fault in self.faults.of(kind) if not fault.context and self._seen > fault.after]
+        return job
 
     def _stand_still(self) -> NoReturn:
         log.warning("simulated hang: the scheduler stands still (PDLAUNCH_SIM_FAULT)")
@@ -115,7 +110,8 @@ class Work:
 
     async def generate(self, job: Job, prompt: Prompt, limit: int, *, delayed: bool) -> None:
         """Generate up to `limit` tokens and end the request; `delayed` is false for a prefill's one token."""
-        if not job.is_health and (self.faults.reached("no-token", prompt.tokens) or self.due("no-token")):
+        silent = self.faults.reached("no-token", prompt.tokens) or self.faults.due("no-token", job.number)
+        if silent and not job.is_health:
             await self._never(job)
         ends = {"type": "stop", "matched": 2} if job.natural else {"type": "length", "length": limit}
         if not limit:

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from launcher.simulator import VERSION, testing
 from launcher.simulator.testing import Simulated, events
 
-from .conftest import Start, load, metric
+from .conftest import Start, in_background, load, metric
 
 TEXT = {"text": "The capital of France is", "sampling_params": {"max_new_tokens": 5}}
 CHAT = {"model": "tiny", "messages": [{"role": "user", "content": "hi"}], "max_tokens": 3}
@@ -121,12 +123,44 @@ def test_completions(server: Simulated) -> None:
         ("/v1/chat/completions", {"messages": []}, "Messages cannot be empty."),
         ("/v1/completions", {"prompt": {"no": "text"}}, "Prompt must be a text or a list of token ids."),
         ("/v1/chat/completions", ["a list"], "AttributeError"),
+        ("/generate", {"input_ids": [1, "two"]}, "token ids must be non-negative integers"),
+        ("/generate", {"text": ""}, "The prompt must be at least one token"),
+        ("/generate", {"text": "hi", "sampling_params": {"max_new_tokens": -1}}, "must be at least 0, got -1"),
+        ("/generate", {"text": "hi", "sampling_params": {"max_new_tokens": 1.5}}, "must be at least 0, got 1.5"),
     ],
 )
 def test_a_bad_request_is_named(server: Simulated, path: str, body: object, said: str) -> None:
     reply = server.ask(path, body)
     assert reply.status == 400
     assert said in reply.body.decode()
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=2),
+    max_leaves=5,
+)
+FIELDS = ("text", "input_ids", "messages", "prompt", "sampling_params", "max_tokens", "rid", "stream", "stream_options")
+
+
+@pytest.mark.parametrize("path", ["/generate", "/v1/chat/completions", "/v1/completions"])
+def test_no_body_breaks_the_server(server: Simulated, path: str) -> None:
+    @settings(max_examples=60, deadline=None)
+    @given(st.dictionaries(st.sampled_from(FIELDS), JSON) | JSON)
+    def ask(body: object) -> None:
+        assert server.ask(path, [] if body is None else body).status in (200, 400)
+
+    ask()
+    assert server.ask("/health").status == 200
+
+
+def test_a_request_id_is_used_once_at_a_time(start: Start) -> None:
+    server = start(environment={"PDLAUNCH_SIM_TOKEN_MS": "1000"})
+    body = {**TEXT, "rid": "mine"}
+    in_background(server, "/generate", body)
+    await_load(server, {"num_running_reqs": 1})
+    second = server.ask("/generate", body)
+    assert (second.status, "Duplicate request ID detected: mine" in second.body.decode()) == (400, True)
 
 
 def test_models(server: Simulated) -> None:

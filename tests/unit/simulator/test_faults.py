@@ -84,3 +84,9 @@ def test_delays_add_up() -> None:
     assert faults.delay(3, first=True, context=50) == pytest.approx(2.03)
     assert faults.delay(3, first=False, context=50) == pytest.approx(0.03)
     assert faults.delay(3, first=False, context=100) == pytest.approx(3.03)
+
+
+def test_a_fault_is_due_after_its_number_of_requests_unless_it_waits_for_something_else() -> None:
+    faults = Faults(parse("hang:after=2,crash:start,crash:after=1s,crash:48k"))
+    assert [faults.due("hang", number) for number in (1, 2, 3)] == [False, False, True]
+    assert not faults.due("crash", 1000)

@@ -121,6 +121,7 @@ def test_a_request_without_its_room_is_refused(pair: PairOf) -> None:
         reply = server.ask("/generate", TEXT)
         assert reply.status == 400
         assert "Disaggregated request received without bootstrap room id" in reply.body.decode()
+        assert "is no port" in server.ask("/generate", {**both.body(TEXT), "bootstrap_port": 70000}).body.decode()
         fake = {**TEXT, "bootstrap_host": "2.2.2.2", "bootstrap_room": 0}
         assert server.ask("/generate", fake).status == 200
 
@@ -155,6 +156,25 @@ def test_a_decode_that_starts_again_is_served_by_the_old_prefill(pair: PairOf, s
     both.decode.wait_end()
     both.decode = start("decode", port=both.decode.port, bootstrap_port=both.prefill.bootstrap_port)
     assert both.ask("/generate", TEXT)[1].json()["output_ids"] == before["output_ids"]
+
+
+def test_a_prefill_that_starts_again_serves_the_old_decode(pair: PairOf, start: Start) -> None:
+    both = pair()
+    before = both.ask("/generate", TEXT)[1].json()
+    both.prefill.process.kill()
+    both.prefill.wait_end()
+    both.prefill = start("prefill", port=both.prefill.port, bootstrap_port=both.prefill.bootstrap_port)
+    assert both.ask("/generate", TEXT)[1].json()["output_ids"] == before["output_ids"]
+
+
+def test_a_room_is_free_again_when_its_client_has_left(pair: PairOf) -> None:
+    both = pair()
+    body = both.body(TEXT)
+    with pytest.raises(TimeoutError):
+        both.prefill.ask("/generate", body, timeout=0.3)
+    until(lambda: load(both.prefill)["disaggregation"]["prefill_bootstrap_queue_reqs"] == 0)
+    prefill = in_background(both.prefill, "/generate", body)
+    assert both.decode.ask("/generate", body).status == prefill().status == 200
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,10 @@ def test_rejections(start: Start, path: str) -> None:
     assert server.ask("/health").status == 200
 
 
+def test_a_status_that_has_no_name_is_sent_too(start: Start) -> None:
+    assert start(fault="reject:499").ask("/generate", BODY).status == 499
+
+
 def test_a_fault_of_another_role_does_not_hold(pair: PairOf) -> None:
     both = pair(fault="reject:prefill:500,hang:aggregated")
     body = both.body(BODY)

@@ -61,6 +61,7 @@ def test_who_expects_a_continue_gets_one() -> None:
     [
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         b"nonsense\r\n\r\n",
+        b"GET http://[ HTTP/1.1\r\n\r\n",
         b"POST / HTTP/1.1\r\ncontent-length: many\r\n\r\n",
         b"POST / HTTP/1.1\r\ncontent-length: -1\r\n\r\n",
         b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
