@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Everything that must hold: style, types, layers, unit tests, then the tests on real SGLang, NIXL and router.
+# Does all the set-up; what is installed already is found. Needs no GPU. Arguments go to the real tests' pytest.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+./install.sh dev
+export PATH="$PWD/.venv/bin:$PATH"
+
+ruff check
+ruff format --check
+mypy
+lint-imports --no-logo
+pytest -n logical --maxprocesses 4 tests/unit
+
+pdlaunch engine install cpu
+PDLAUNCH_ROUTER_PYTHON=$(python -c 'from launcher.engines.cpu import home; print(home() / "venv/bin/python")')
+export PDLAUNCH_ROUTER_PYTHON  # the engine's router serves the simulator's tests as well
+pytest tests/real "$@"
