@@ -6,6 +6,7 @@ import itertools
 import os
 import pwd
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -180,8 +181,11 @@ def test_the_daemon_knows_nothing_of_the_callers_environment(
     deployment: Deployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NCCL_DEBUG", "INFO")
+    before = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, before[1]))
     deployment.install(decode_0="")
     deployment.start("decode-0")
+    resource.setrlimit(resource.RLIMIT_MEMLOCK, before)
     pid = deployment.unit("decode-0").pid
     environment = dict(
         entry.split("=", 1)
@@ -190,6 +194,8 @@ def test_the_daemon_knows_nothing_of_the_callers_environment(
     )
     assert environment.keys() == {"PATH", "LANG", MARK}
     assert Path(f"/proc/{pid}/environ").read_text() == f"{MARK}={deployment.layout.state}/decode-0\0"
+    soft, hard = re.findall(r"Max locked memory +(\S+) +(\S+)", Path(f"/proc/{pid}/limits").read_text())[0]
+    assert soft == hard, "RDMA may lock what it can"
     assert stat.S_IMODE(render.socket(deployment.layout).stat().st_mode) == 0o600
 
 
@@ -419,6 +425,27 @@ def test_remains_of_an_orphan_are_no_running_service(deployment: Deployment) -> 
     deployment.start("decode-0")
     until(lambda: deployment.running() == {"decode-0": 2} or None)
     assert deployment.backend.orphans() == ()
+
+
+def test_a_daemon_that_hangs_is_named_and_its_end_is_the_way_out(
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deployment.install(decode_0="")
+    deployment.start("decode-0")
+    daemon = daemon_pid(deployment)
+    os.kill(daemon, signal.SIGSTOP)
+    with monkeypatch.context() as patch:
+        patch.setattr("launcher.backends.supervisord.client._TIMEOUT", 0.2)
+        for call in (deployment.backend.units, deployment.backend.close, lambda: deployment.backend.stop(["decode-0"])):
+            with pytest.raises(PdlaunchError, match="supervisord does not answer") as error:
+                call()
+            assert "supervisord.pid" in str(error.value.hint)
+    assert render.pidfile(deployment.layout).read_text() == f"{daemon}\n"
+    os.kill(daemon, signal.SIGKILL)
+    until(lambda: "supervisord" not in look(deployment.layout.state).services or None)
+    deployment.backend.stop(["decode-0"])
+    deployment.start("decode-0")
+    assert deployment.running() == {"decode-0": 1}
 
 
 def test_a_twin_started_by_hand_is_found_and_ended_alone(deployment: Deployment) -> None:

@@ -19,7 +19,7 @@ NOT_RUNNING = 70
 ALREADY_ADDED = 90
 STILL_RUNNING = 91
 
-_TIMEOUT = 10.0
+_TIMEOUT = 5.0
 """Seconds. Every call made here answers at once: none waits for a service to start or stop."""
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 from launcher.backends.processes import Proc, look
@@ -52,6 +54,7 @@ def start(layout: Layout, client: Client) -> int:
 
     Raises PdlaunchError with the daemon's own words where it does not start.
     """
+    socket(layout).unlink(missing_ok=True)  # of one that was killed: supervisord would wait before it takes it over
     environment = {
         "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
         "LANG": "C.UTF-8",
@@ -59,37 +62,41 @@ def start(layout: Layout, client: Client) -> int:
     }
     # It binds its socket before it leaves its parent: exit 0 means that it answers. -P: cwd is no place for modules.
     command = [sys.executable, "-P", "-m", "supervisor.supervisord", "-c", str(config(layout))]
-    try:
-        done = subprocess.run(
-            command,
-            env=environment,
-            cwd="/",
-            umask=0o022,
-            start_new_session=True,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=_STARTED,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise PdlaunchError(f"supervisord did not start within {_STARTED:g} s", hint=_hint(layout)) from None
-    if done.returncode or (found := pid(client)) is None:
-        words = done.stdout.strip().splitlines() or ["it said nothing"]
-        raise PdlaunchError(f"supervisord did not start: {words[0]}", hint=_hint(layout))
+    with subprocess.Popen(
+        command,
+        env=environment,
+        cwd="/",
+        umask=0o022,
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        _lift_memlock(process.pid)
+        try:
+            said, _ = process.communicate(timeout=_STARTED)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise PdlaunchError(f"supervisord did not start within {_STARTED:g} s", hint=_hint(layout)) from None
+    if process.returncode or (found := pid(client)) is None:
+        lines = said.strip().splitlines() or ["it said nothing"]
+        words = next((line for line in lines if line.startswith("Error")), lines[-1])
+        raise PdlaunchError(f"supervisord did not start: {words}", hint=_hint(layout))
     return found
 
 
 def end(layout: Layout, client: Client) -> None:
     """End the daemon and return when it is gone, its socket and pid file with it."""
-    found = find(layout, client)
-    if found is not None and (proc := look(layout.state).get(found)) is not None:
+    found, table = find(layout, client), look(layout.state)
+    # Marked: the daemon and its listener; one that a person started by hand has no mark, but it answers.
+    procs = {*table.services.get(NAME, ()), *(p for p in table.values() if p.pid == found)}
+    with contextlib.suppress(NotRunningError):
         client("shutdown", but=(SHUTDOWN_STATE,))
-        if not _gone(proc):
-            proc.signal(signal.SIGKILL)
-            if not _gone(proc):
-                raise PdlaunchError(f"cannot be killed: {proc}")
+    for proc in _left(procs):
+        proc.signal(signal.SIGKILL)
+    if left := _left(procs):
+        raise PdlaunchError(f"cannot be killed: {', '.join(map(str, left))}")
     socket(layout).unlink(missing_ok=True)
     pidfile(layout).unlink(missing_ok=True)
 
@@ -99,13 +106,21 @@ def user() -> str | None:
     return "root" if os.geteuid() == 0 else None
 
 
-def _gone(proc: Proc) -> bool:
+def _lift_memlock(process: int) -> None:
+    # What RDMA and UCX register is locked memory, and a login shell allows 8 MiB of it: no limit as in a systemd unit
+    # with LimitMEMLOCK=infinity, or else as much as this user may have.
+    with contextlib.suppress(OSError):  # not root, or it ended at once
+        _, hard = resource.prlimit(process, resource.RLIMIT_MEMLOCK)
+        resource.prlimit(process, resource.RLIMIT_MEMLOCK, (hard, hard))
+        resource.prlimit(process, resource.RLIMIT_MEMLOCK, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+def _left(procs: Collection[Proc]) -> list[Proc]:
+    """Those that still live when all are gone or the time is up."""
     deadline = time.monotonic() + _ENDED
-    while proc.alive():
-        if time.monotonic() > deadline:
-            return False
+    while (left := [proc for proc in procs if proc.alive()]) and time.monotonic() < deadline:
         time.sleep(0.02)
-    return True
+    return left
 
 
 def _hint(layout: Layout) -> str:
