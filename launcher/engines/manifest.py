@@ -149,12 +149,13 @@ def _walk(tree: Path, target: str) -> Iterator[_Found]:
             with os.scandir(folder) as entries:
                 for entry in entries:
                     name = f"{prefix}/{entry.name}" if prefix else entry.name
+                    if entry.name in SKIPPED_FOLDERS:  # in a snapshot a link to where the bytecode lies
+                        continue
                     if entry.is_symlink():
                         if (link := _link(entry.path, folder, top)) is not None:
                             yield _Found(name, entry.path, "", (0, 0, 0), executable=False, link=link)
                     elif entry.is_dir():
-                        if entry.name not in SKIPPED_FOLDERS:
-                            folders.append((entry.path, name))
+                        folders.append((entry.path, name))
                     elif not entry.name.endswith(SKIPPED_SUFFIX):
                         yield _seen(entry.path, name, entry.stat())
     except OSError as error:

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from launcher.engines.bytecode import link
 from launcher.engines.manifest import Entry, Manifest, TreeChangedError, manifest
 from launcher.errors import PdlaunchError
 
@@ -38,8 +39,12 @@ class Snapshot:
     copied: int
 
 
-def snapshot(roots: Mapping[str, Path], into: Path, *, cache: Path | None = None) -> Snapshot:
+def snapshot(
+    roots: Mapping[str, Path], into: Path, *, cache: Path | None = None, bytecode: Path | None = None
+) -> Snapshot:
     """Keep the source at `roots` (relative path it gets → file or folder) as ``into/DIGEST`` with ``into/DIGEST.json``.
+
+    With `bytecode` what Python compiles of it goes to ``bytecode/DIGEST``.
 
     To be called by the deployment's one writer. Killed at any point it leaves a ``*.tmp`` that the next call replaces.
 
@@ -52,7 +57,7 @@ def snapshot(roots: Mapping[str, Path], into: Path, *, cache: Path | None = None
             path = into / wanted.digest
             if path.is_dir() and not verify_snapshot(into, wanted.digest, cache=cache):
                 return Snapshot(wanted.digest, path, len(wanted.files), reused=len(wanted.files), copied=0)
-            return _take(roots, wanted, into, cache)
+            return _take(roots, wanted, into, cache, bytecode)
         except TreeChangedError as error:
             changed = error
     raise PdlaunchError(
@@ -95,13 +100,15 @@ def read_manifest(into: Path, digest: str) -> Manifest:
     return found
 
 
-def _take(roots: Mapping[str, Path], wanted: Manifest, into: Path, cache: Path | None) -> Snapshot:
+def _take(
+    roots: Mapping[str, Path], wanted: Manifest, into: Path, cache: Path | None, bytecode: Path | None
+) -> Snapshot:
     """Build beside the final name, force it to the disk, then rename: the folder exists whole or not at all."""
     final, building, damaged = (into / f"{wanted.digest}{suffix}" for suffix in ("", ".tmp", ".damaged.tmp"))
     try:
         _clear(building)
         building.mkdir(parents=True)
-        reused = _fill(building, roots, wanted, _newest(into, cache))
+        reused = _fill(building, roots, wanted, _newest(into, cache), bytecode and bytecode / wanted.digest)
         if manifest(roots, cache=cache).digest != wanted.digest:
             raise TreeChangedError("a file was edited, added or taken away")
         _record(into, wanted)
@@ -133,7 +140,9 @@ def _newest(into: Path, cache: Path | None) -> dict[Entry, str]:
     return {entry: f"{newest}/{name}" for name, entry in files.items() if entry.link is None}
 
 
-def _fill(building: Path, roots: Mapping[str, Path], wanted: Manifest, shared: Mapping[Entry, str]) -> int:
+def _fill(
+    building: Path, roots: Mapping[str, Path], wanted: Manifest, shared: Mapping[Entry, str], bytecode: Path | None
+) -> int:
     """Write every file of `wanted`, read-only; how many were hard-linked."""
     folders = sorted({parent for name in wanted.files for parent in Path(name).parents})
     for folder in folders:
@@ -147,6 +156,8 @@ def _fill(building: Path, roots: Mapping[str, Path], wanted: Manifest, shared: M
             linked += 1
         else:
             _copy(_source(roots, name), target, entry)
+    if bytecode:
+        link(building, {Path(name).parent for name in wanted.files if name.endswith(".py")}, bytecode)
     for folder in reversed(folders):
         (building / folder).chmod(0o555)
     return linked

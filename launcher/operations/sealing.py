@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from launcher.engines.bytecode import prepare
 from launcher.engines.snapshot import Snapshot, snapshot
 from launcher.operations.checking import Checked
 from launcher.plan import Plan, resolve
@@ -14,7 +17,18 @@ def take_snapshot(checked: Checked, store: Store) -> Snapshot | None:
     if not checked.roots:
         return None
     place = store.layout
-    return snapshot(checked.roots, place.engines, cache=place.cache / f"hashes-{place.deployment}.json")
+    former = _former(store)
+    hashes = place.cache / f"hashes-{place.deployment}.json"
+    taken = snapshot(checked.roots, place.engines, cache=hashes, bytecode=place.bytecode)
+    prepare(taken.path, place.bytecode / taken.digest, checked.roots, former)
+    return taken
+
+
+def _former(store: Store) -> Path | None:
+    """The snapshot that ran last, whose bytecode still fits wherever its text does."""
+    current = store.current()
+    digest = store.generation(current).seal.engine if current in store.numbers() and current is not None else None
+    return store.layout.engines / digest if digest else None
 
 
 def seal(checked: Checked, store: Store, *, backend: str | None, by: str, why: str | None) -> tuple[Generation, bool]:

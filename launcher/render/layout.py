@@ -38,6 +38,11 @@ class Layout(Frozen):
         return self.state / "engine"
 
     @property
+    def bytecode(self) -> Path:
+        """What Python compiles of engine snapshots, one folder per digest."""
+        return self.cache / "bytecode"
+
+    @property
     def logs(self) -> Path:
         """The folder of the services' logs."""
         return self.state / "logs"
