@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from launcher.engines.cpu import installed as installed_cpu
 from launcher.engines.facts import EngineFacts, Kind
 from launcher.engines.found import describe, simulator
 from launcher.engines.locations import engines_dir
@@ -103,9 +104,8 @@ def resolve(engine: str) -> EngineFacts:
 
 def _all() -> Mapping[str, Registered]:
     own = {SIMULATOR: Registered(name=SIMULATOR, path=simulator().path, kind="simulator")}
-    cpu = engines_dir() / CPU
-    if (cpu / "engine.json").is_file():
-        own[CPU] = Registered(name=CPU, path=cpu / "venv", kind="cpu")
+    if (cpu := installed_cpu()) is not None:
+        own[CPU] = Registered(name=CPU, path=cpu.venv, kind="cpu")
     return _read(engines_dir() / _FILE) | own
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +14,11 @@ from pathlib import Path
 from launcher.errors import PdlaunchError
 
 RETRY = "pdlaunch engine install cpu"
+MAKE_ROOM = "make room (the engine takes 1.9 GB, its installation 2.8 GB)"
 _TOLD = re.compile(r"\s*(Collecting|Downloading|Using cached|Installing collected|Uninstalling)\b.*")
 _NOISE = re.compile(r"(WARNING|\[notice\]|DEPRECATION|Looking in|\s*$)")
-_LAST = 8
-"""Lines of pip's output that an error shows."""
+_LAST, _WIDTH = 8, 160
+"""Lines of pip's output that an error shows, and how much of each: pip lists every version there is."""
 _UNREACHABLE = re.compile(
     r"NewConnectionError|ConnectTimeout|name resolution|Network is unreachable|ReadTimeout|ProxyError"
 )
@@ -67,7 +69,7 @@ class Pip:
     def _start(self, command: Sequence[str]) -> subprocess.Popen[str]:
         return subprocess.Popen(
             command,
-            env=environment(os.environ, self.scratch),
+            env=variables(os.environ, self.scratch),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -77,7 +79,7 @@ class Pip:
         )
 
 
-def environment(inherited: Mapping[str, str], scratch: Path) -> dict[str, str]:
+def variables(inherited: Mapping[str, str], scratch: Path) -> dict[str, str]:
     """What pip runs with: the user's settings for index, proxy and certificates, but no other environment's Python."""
     kept = {k: v for k, v in inherited.items() if not k.startswith("PYTHON") and k not in _ELSEWHERE}
     return kept | {"TMPDIR": str(scratch), "PYTHONNOUSERSITE": "1"}
@@ -86,10 +88,13 @@ def environment(inherited: Mapping[str, str], scratch: Path) -> dict[str, str]:
 def explain(said: Sequence[str], code: int, log: Path) -> PdlaunchError:
     """Why pip failed, with its last lines and the command to type next."""
     text = "\n".join(said)
-    last = "\n".join(f"  {line}" for line in [line for line in said if not _NOISE.match(line)][-_LAST:])
+    telling = [line for line in said if not _NOISE.match(line)][-_LAST:]
+    last = "\n".join("  " + textwrap.shorten(line, _WIDTH, placeholder=" ...") for line in telling)
     if "No space left on device" in text or "Disk quota exceeded" in text:
         free = shutil.disk_usage(log.parent).free / 1e9
-        return _error(f"the disk is full: {free:.1f} GB free at {log.parent}", last, log, "make room (it takes 2.2 GB)")
+        return _error(f"the disk is full: {free:.1f} GB free at {log.parent}", last, log, MAKE_ROOM)
+    if _UNREACHABLE.search(text):
+        return _error("pip cannot reach its package index", last, log, "check network, proxy and `pip config list`")
     if missing := re.search(r"No matching distribution found for (torch==\S+)", text):
         return _error(
             f"pip finds no {missing[1]}, the CPU build; without +cpu it would take the CUDA build and its libraries",
@@ -98,8 +103,6 @@ def explain(said: Sequence[str], code: int, log: Path) -> PdlaunchError:
             "let pip find PyTorch's CPU wheels (PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS; the address is at "
             "https://pytorch.org/get-started/locally, compute platform CPU)",
         )
-    if _UNREACHABLE.search(text):
-        return _error("pip cannot reach its package index", last, log, "check network, proxy and `pip config list`")
     return _error(f"pip failed with exit code {code}", last, log, None)
 
 

@@ -7,9 +7,9 @@ import hashlib
 from pathlib import Path
 
 from launcher.engines.cpu import engine, model
-from launcher.engines.cpu.environment import Builder
+from launcher.engines.cpu.build import Builder
 from launcher.engines.cpu.only_one import only_one
-from launcher.engines.cpu.pip import RETRY, Pip
+from launcher.engines.cpu.pip import MAKE_ROOM, RETRY, Pip
 from launcher.engines.cpu.steps import Progress, Step, Tell, outstanding, perform
 from launcher.engines.cpu.verify import CHECK, flags, verify
 from launcher.errors import PdlaunchError
@@ -32,12 +32,16 @@ def install(home: Path, *, progress: Progress, wait: bool = False) -> engine.Cpu
             return found
         home.mkdir(parents=True, exist_ok=True)
         with only_one(home / ".lock", (lambda who: progress("wait", who)) if wait else None) as lock:
+            if engine.installed(home) is None:  # not yet complete, or its record was damaged: then it is verified anew
+                (home / engine.STAMPS / engine.LAST_STEP).unlink(missing_ok=True)
             perform(outstanding(_steps(home, lock), home / engine.STAMPS), home / engine.STAMPS, progress)
     except OSError as error:
         raise _unwritable(error, home) from error
     complete = engine.installed(home)
     if complete is None:
-        raise PdlaunchError(f"the record of the CPU engine is gone: {home / engine.RECORD}", hint=RETRY)
+        raise PdlaunchError(
+            f"somebody took the CPU engine's record away: {home / engine.RECORD}", hint=f"again: {RETRY}"
+        )
     return complete
 
 
@@ -70,5 +74,9 @@ def _digest(file: Path) -> str:
 
 
 def _unwritable(error: OSError, home: Path) -> PdlaunchError:
-    what = "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else error.strerror or str(error)
-    return PdlaunchError(f"cannot write {error.filename or home}: {what}", hint=f"then go on where it stopped: {RETRY}")
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return PdlaunchError(f"the disk is full at {home}", hint=f"{MAKE_ROOM}, then go on: {RETRY}")
+    return PdlaunchError(
+        f"cannot write {error.filename or home}: {error.strerror or error}",
+        hint=f"make that writable, or set PDLAUNCH_DATA_DIR to a folder that is, then go on: {RETRY}",
+    )

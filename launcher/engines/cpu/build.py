@@ -68,8 +68,8 @@ class Builder:
         """
         environment = environment_at(self.venv)
         for folder in environment.folders if environment else ():
-            for path in (*folder.glob("*.dist-info"), *folder.glob("~*")):
-                if path.name.startswith("~") or not (path / "RECORD").is_file():
+            for path in list(folder.iterdir()):
+                if path.name.startswith("~") or (path.suffix == ".dist-info" and not (path / "RECORD").is_file()):
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def _unwanted(self) -> list[str]:
