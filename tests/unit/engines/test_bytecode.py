@@ -18,7 +18,8 @@ from launcher.engines.snapshot import Snapshot, snapshot
 def source(tmp_path: Path) -> Path:
     package = tmp_path / "checkout" / "engine"
     (package / "inner").mkdir(parents=True)
-    for name, text in (("__init__.py", ""), ("inner/__init__.py", ""), ("inner/value.py", "VALUE = 1\n")):
+    texts = {"__init__.py": "# outer\n", "inner/__init__.py": "# inner\n", "inner/value.py": "VALUE = 1\n"}
+    for name, text in texts.items():
         (package / name).write_text(text)
         os.utime(package / name, (1_700_000_000, 1_700_000_000))
         py_compile.compile(str(package / name))
