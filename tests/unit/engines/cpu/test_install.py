@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,8 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     found = World()
     monkeypatch.setenv("PDLAUNCH_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setattr(Builder, "steps", lambda builder: found.environment(builder.venv))
-    monkeypatch.setattr("launcher.engines.cpu.installation.verify", found.verify)
+    # By import_module: in the package, `install` is the function.
+    monkeypatch.setattr(import_module("launcher.engines.cpu.install"), "verify", found.verify)
     return found
 
 
