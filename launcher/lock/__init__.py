@@ -1,0 +1,20 @@
+"""The lock: what starts, recorded so that a person can read it, git can diff it and another machine agrees."""
+
+from launcher.lock.file import document, from_yaml, is_lock, to_yaml
+from launcher.lock.making import Read, intent_of, lock_of, plan_of
+from launcher.lock.model import SCHEMA, About, Intent, Lock
+
+__all__ = [
+    "SCHEMA",
+    "About",
+    "Intent",
+    "Lock",
+    "Read",
+    "document",
+    "from_yaml",
+    "intent_of",
+    "is_lock",
+    "lock_of",
+    "plan_of",
+    "to_yaml",
+]

@@ -1,0 +1,164 @@
+"""`lock`: what a profile would start, written beside it for git; and whether that still is so."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from launcher.compare import Change, changes
+from launcher.engines.manifest import Manifest, manifest
+from launcher.engines.whole import write_whole
+from launcher.errors import InputError, Problem
+from launcher.lock import Intent, Lock, from_yaml, intent_of, lock_of, plan_of, to_yaml
+from launcher.lock.difference import Difference, differences
+from launcher.operations.checking import Checked, check, sound
+from launcher.operations.engine_reading import read_engine
+from launcher.plan import Plan, resolve
+from launcher.store import About, layout, who
+from launcher.store.files import in_words
+from launcher.store.journal import now
+
+LARGEST = 8 * 1024 * 1024
+"""Bytes of a lock; one of 24 servers has 150 thousand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """How locking a profile ended."""
+
+    path: Path
+    lock: Lock
+    problems: tuple[Problem, ...]
+    """Warnings: errors stop before."""
+    before: Lock | None
+    """What the file held, where there was one."""
+    written: bool
+    """Whether the file was written; one that says the same already is left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A lock file against what its profile would start now."""
+
+    path: Path
+    complete: bool
+    """False where the engine is not on this machine, so that only the profile could be compared."""
+    changes: tuple[Change, ...]
+    """Settings of services."""
+    others: tuple[Difference, ...]
+    """Everything else."""
+
+    @property
+    def equal(self) -> bool:
+        """Whether nothing differs."""
+        return not self.changes and not self.others
+
+
+def lock_path(profile: Path) -> Path:
+    """``dsv4-flash.lock.yaml`` beside ``dsv4-flash.yaml``."""
+    return profile.with_name(f"{profile.name.removesuffix('.yaml').removesuffix('.yml')}.lock.yaml")
+
+
+def read_lock(path: Path) -> Lock:
+    """The lock in the file at `path`; raises InputError for one that is missing, too large, cut short or edited."""
+    try:
+        if not path.is_file():
+            raise InputError(f"{path}: there is no such file", hint="pdlaunch lock PROFILE writes it")
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    if len(content) > LARGEST:
+        raise InputError(f"{path}: is larger than {LARGEST >> 20} MiB, so it is no lock")
+    try:
+        return from_yaml(content.decode(), path)
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is not UTF-8 text, so it is no lock") from None
+
+
+def lock_profile(profile: Path, *, backend: str | None = None, why: str | None = None, dry_run: bool = False) -> Locked:
+    """Write the profile's lock beside it, unless `dry_run` or the file says the same already.
+
+    Raises InputError for a profile with errors, and where its engine is not on this machine.
+    """
+    checked = check(profile, backend=backend)
+    sound(checked)
+    _require_engine(checked)
+    plan, intent = _intent(checked, backend)
+    lock = lock_of(intent, plan, by=who(), written=_moment(), why=why, source=profile.name)
+    path = lock_path(profile)
+    before = _before(path)
+    same = before is not None and before.intent == intent and before.about.origins == lock.about.origins
+    if not same and not dry_run:
+        with in_words(f"write {path}", path.parent):
+            write_whole(path, to_yaml(lock))
+    return Locked(path, before if same and before else lock, checked.problems, before, written=not same and not dry_run)
+
+
+def compare_profile(profile: Path, *, backend: str | None = None) -> Compared:
+    """The profile against the lock beside it; raises InputError where either cannot be read."""
+    path = lock_path(profile)
+    lock = read_lock(path)
+    checked = check(profile, backend=backend or lock.intent.backend)
+    sound(checked)
+    plan, intent = _intent(checked, backend or lock.intent.backend)
+    if not _has_engine(checked):
+        found = (d for d in differences(lock.intent, intent) if d.place in {"profile", "deployment"})
+        return Compared(path, complete=False, changes=(), others=tuple(found))
+    return Compared(path, complete=True, changes=changes(plan_of(lock), plan), others=differences(lock.intent, intent))
+
+
+def _intent(checked: Checked, backend: str | None) -> tuple[Plan, Intent]:
+    place = layout(checked.loaded.profile.name)
+    tree = manifest(checked.roots, cache=place.cache / f"hashes-{place.deployment}.json") if checked.roots else None
+    facts = checked.facts.model_copy(update={"snapshot": tree.digest if tree else None})
+    plan = resolve(checked.loaded, facts, backend=backend)
+    return plan, intent_of(plan, checked.loaded.profile, read_engine(checked, tree))
+
+
+def lock_for(checked: Checked, plan: Plan, tree: Manifest | None) -> Callable[[About], str]:
+    """The text of a generation's lock, once its number is known."""
+    intent = intent_of(plan, checked.loaded.profile, read_engine(checked, tree))
+
+    def text(about: About) -> str:
+        return to_yaml(
+            lock_of(
+                intent,
+                plan,
+                by=about.by,
+                written=about.written.replace(microsecond=0),
+                why=about.why,
+                generation=about.number,
+                source=about.source,
+            )
+        )
+
+    return text
+
+
+def _moment() -> dt.datetime:
+    return now().replace(microsecond=0)
+
+
+def _has_engine(checked: Checked) -> bool:
+    return checked.facts.engine is not None and bool(checked.roots)
+
+
+def _require_engine(checked: Checked) -> None:
+    if not _has_engine(checked):
+        engine = checked.loaded.profile.engine
+        place = engine.source or engine.venv or "the usual place"
+        raise InputError(
+            f"the engine is not on this machine ({place}), and a lock records what of it runs",
+            hint="lock the profile where it is served; `lock PROFILE --check` compares here what can be compared",
+        )
+
+
+def _before(path: Path) -> Lock | None:
+    """What stands in the file now; one that cannot be read is written anew."""
+    with contextlib.suppress(InputError):
+        return read_lock(path)
+    return None
