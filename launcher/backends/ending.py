@@ -64,7 +64,7 @@ def end(
     if drain:
         _drain([e for e in endings if e.main is not None and e.main.alive()], state, limits, busy)
     _kill(endings, state)
-    _prove(endings, look(state))
+    _prove(endings, state)
 
 
 def _drain(endings: list[Ending], state: Path, limits: Stop, busy: Callable[[str], bool] | None) -> None:
@@ -111,9 +111,17 @@ def _signal(proc: Proc) -> None:
         raise PdlaunchError(f"{proc} belongs to another user", hint="run pdlaunch as that user, or as root") from None
 
 
-def _prove(endings: Collection[Ending], table: Table) -> None:
+def _prove(endings: Collection[Ending], state: Path) -> None:
+    """Wait until the sockets are closed as well.
+
+    A process whose first thread has ended is a zombie already while its other threads still let go of its files:
+    for a router with a thread per core that takes a moment.
+    """
     held: Mapping[str, int] = {inode: port for e in endings for inode, port in e.sockets.items()}
-    if kept := held.keys() & listening().keys():
-        ports = ", ".join(str(port) for port in sorted({held[inode] for inode in kept}))
-        who = ", ".join(map(str, holders(kept, table))) or "a process of another user"
-        raise PdlaunchError(f"port {ports} is still held by {who}", hint="end that process, then repeat the command")
+    deadline = time.monotonic() + _GONE
+    while kept := held.keys() & listening().keys():
+        if time.monotonic() > deadline:
+            ports = ", ".join(str(port) for port in sorted({held[inode] for inode in kept}))
+            who = ", ".join(map(str, holders(kept, look(state)))) or "a process that cannot be seen from here"
+            raise PdlaunchError(f"port {ports} is still held by {who}", hint="end that process, then repeat this")
+        time.sleep(_TICK)
