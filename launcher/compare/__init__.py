@@ -1,5 +1,26 @@
-"""What differs between two states of a deployment."""
+"""What differs between two states of a deployment, and how dangerous that is."""
 
-from launcher.compare.settings import Change, Setting, changes
+from launcher.compare.change import Change, Setting
+from launcher.compare.differences import Difference, Differences, differences
+from launcher.compare.risk import Risk, risk_of
+from launcher.compare.settings import changes
+from launcher.compare.side import CheckoutTree, Side, SnapshotTree, Tree, UnknownTree
+from launcher.compare.source import Edit, patch
 
-__all__ = ["Change", "Setting", "changes"]
+__all__ = [
+    "Change",
+    "CheckoutTree",
+    "Difference",
+    "Differences",
+    "Edit",
+    "Risk",
+    "Setting",
+    "Side",
+    "SnapshotTree",
+    "Tree",
+    "UnknownTree",
+    "changes",
+    "differences",
+    "patch",
+    "risk_of",
+]

@@ -2,101 +2,154 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
-from launcher.plan import DIGEST, MARK, Origin, Plan, Service
+from launcher.compare.change import Change, Kind, Setting
+from launcher.compare.scope import scope
+from launcher.plan.model import DIGEST, MARK, Plan, Service, Variable
 
+Fingerprints = Mapping[str, Mapping[str, str]]
+"""Service to secret to its keyed fingerprint."""
 _OWN_VARIABLES = frozenset({DIGEST, MARK})
+_SNAPSHOT = "engine/"
+"""Where PYTHONPATH leads below the state folder; which snapshot that is the source itself says."""
+_IMPLIED = {
+    "model.path": "model-path",
+    "model.name": "served-model-name",
+    "transfer": "disaggregation-transfer-backend",
+    "chunk": "chunked-prefill-size",
+    "context": "context-length",
+}
+"""What a plan repeats of its services' flags: said once, where the flag stands."""
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A value and where it came from."""
-
-    value: str
-    origin: Origin | None
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One setting that differs; a side that has none is None."""
-
-    services: tuple[str, ...]
-    """Those that it is the same change for."""
-    kind: str
-    """``args``, ``env``, ``secrets``, ``ports``, ``gpus``, ``service``."""
-    name: str
-    before: Setting | None
-    after: Setting | None
-
-    @property
-    def subject(self) -> str:
-        """``prefill-0, decode-0  env NCCL_DEBUG``."""
-        return f"{', '.join(self.services)}  {self.kind} {self.name}".rstrip()
-
-    def __str__(self) -> str:
-        before = self.before.value if self.before else "unset"
-        after = self.after.value if self.after else "unset"
-        return f"{self.subject}  {before} -> {after}"
-
-
-def changes(before: Plan | None, after: Plan | None) -> tuple[Change, ...]:
-    """What differs from `before` to `after`, equal changes of several services taken together; None has no service."""
+def changes(
+    before: Plan | None,
+    after: Plan | None,
+    fingerprints: tuple[Fingerprints, Fingerprints] = ({}, {}),
+) -> tuple[Change, ...]:
+    """Which settings of which services differ, the same change of several taken together; None has no service."""
     old = {s.name: s for s in before.services} if before else {}
     new = {s.name: s for s in after.services} if after else {}
-    together: dict[tuple[str, str, str | None, str | None], Change] = {}
-    for name in dict.fromkeys((*old, *new)):
-        for change in _of_service(name, old.get(name), new.get(name)):
-            sides = (change.before.value if change.before else None, change.after.value if change.after else None)
-            key = (change.kind, change.name, *sides)
-            known = together.get(key)
-            services = (*known.services, name) if known else (name,)
-            together[key] = Change(services, change.kind, change.name, change.before, change.after)
-    return tuple(together.values())
+    single = [
+        change
+        for name in dict.fromkeys((*old, *new))
+        for change in _of_service(name, old.get(name), new.get(name), tuple(f.get(name, {}) for f in fingerprints))
+    ]
+    return _together(single, {name: service.role for name, service in (old | new).items()})
 
 
-def _of_service(name: str, old: Service | None, new: Service | None) -> list[Change]:
+def plan_changes(before: Plan, after: Plan, flags: Collection[str] = ()) -> tuple[Change, ...]:
+    """What differs beside the services: readiness, stopping, restarts, waivers, the engine's version.
+
+    `flags` are those that differ already: what a plan repeats of them is left out.
+    """
+    left, right = plan_settings(before), plan_settings(after)
+    return tuple(
+        Change("plan", name, (), "", left.get(name), right.get(name))
+        for name in dict.fromkeys((*left, *right))
+        if _value(left.get(name)) != _value(right.get(name)) and _IMPLIED.get(name) not in flags
+    )
+
+
+def settings_of(service: Service, fingerprints: Mapping[str, str] | None = None) -> Mapping[tuple[Kind, str], Setting]:
+    """Every setting of a service by kind and name."""
+    kinds: dict[Kind, Mapping[str, Setting]] = {
+        "args": _args(service),
+        "env": _env(service.env),
+        "secrets": _secrets(service, fingerprints or {}),
+        "ports": {use: Setting(str(port)) for use, port in service.ports.items()},
+        "gpus": {"": Setting(",".join(map(str, service.gpus)))} if service.gpus else {},
+        "run": {"host": Setting(service.host)} | ({"user": Setting(service.user)} if service.user else {}),
+    }
+    return {(kind, name): setting for kind, found in kinds.items() for name, setting in found.items()}
+
+
+def plan_settings(plan: Plan) -> Mapping[str, Setting]:
+    """What the plan says beside its services, by name."""
+    values = {
+        "model.path": plan.model_path,
+        "model.name": plan.model_name,
+        "engine.kind": plan.engine.kind,
+        "engine.version": plan.engine.version,
+        "transfer": plan.transfer,
+        "chunk": plan.chunk,
+        "context": plan.context,
+        **{f"ready.{key}": value for key, value in plan.ready.model_dump().items()},
+        **{f"stop.{key}": value for key, value in plan.stop.model_dump().items()},
+        **{f"restart.{key}": value for key, value in plan.restart.model_dump().items()},
+        "watch.on_hang": plan.on_hang,
+        "backend": plan.backend,
+        **{f"allow {w.what}": f'"{w.why}", {w.by}, until {w.until}' for w in plan.allowed},
+    }
+    return {name: Setting(_text(value)) for name, value in values.items() if value is not None}
+
+
+def _of_service(
+    name: str, old: Service | None, new: Service | None, fingerprints: tuple[Mapping[str, str], ...]
+) -> list[Change]:
     if old is None or new is None:
-        here, gone = Setting("present", None), None
-        return [Change((name,), "service", "", gone if old is None else here, here if old is None else gone)]
-    found = []
-    for kind, values in (("args", _args), ("env", _env), ("secrets", _secrets), ("ports", _ports), ("gpus", _gpus)):
-        left, right = values(old), values(new)
-        for key in dict.fromkeys((*left, *right)):
-            a, b = left.get(key), right.get(key)
-            if (a.value if a else None) != (b.value if b else None):
-                found.append(Change((name,), kind, key, a, b))
-    return found
+        here = Setting("present")
+        return [Change("service", "", (name,), name, None if old is None else here, None if new is None else here)]
+    left, right = settings_of(old, fingerprints[0]), settings_of(new, fingerprints[1])
+    return [
+        Change(kind, key, (name,), name, left.get((kind, key)), right.get((kind, key)))
+        for kind, key in dict.fromkeys((*left, *right))
+        if _value(left.get((kind, key))) != _value(right.get((kind, key)))
+    ]
+
+
+def _together(single: Iterable[Change], roles: Mapping[str, str]) -> tuple[Change, ...]:
+    """One change instead of several where the same happened to several services."""
+    found: dict[tuple[str, str, str | None, str | None], list[Change]] = {}
+    for change in single:
+        key = (change.kind, change.name, _value(change.before), _value(change.after))
+        found.setdefault(key, []).append(change)
+    return tuple(_folded(same, roles) for same in found.values())
+
+
+def _folded(same: list[Change], roles: Mapping[str, str]) -> Change:
+    names = tuple(change.services[0] for change in same)
+    return replace(same[0], services=names, scope=scope(names, roles))
+
+
+def _value(setting: Setting | None) -> str | None:
+    return setting.value if setting else None
+
+
+def _text(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _args(service: Service) -> Mapping[str, Setting]:
     program, *flags = service.argv
     found = {"program": Setting(" ".join(program.words), program.origin)}
+    ports = {str(port) for port in service.ports.values()}
     for flag in flags:
         name, _, joined = flag.words[0].partition("=")
         key = name.removeprefix("--")
         value = joined or " ".join(flag.words[1:]) or "on"
+        if (key.endswith("port") and value in ports) or (key == "host" and value == service.host):
+            continue  # said under ports, and as the host
         earlier = found.get(key)
         found[key] = Setting(f"{earlier.value}, {value}" if earlier else value, flag.origin)
     return found
 
 
-def _env(service: Service) -> Mapping[str, Setting]:
+def _env(env: Iterable[Variable]) -> Mapping[str, Setting]:
     return {
-        v.name: Setting(f"{v.root}:{v.value}" if v.root else v.value, v.origin)
-        for v in service.env
-        if v.name not in _OWN_VARIABLES
+        v.name: Setting(f"{{{v.root}}}/{v.value}" if v.root else v.value, v.origin)
+        for v in env
+        if v.name not in _OWN_VARIABLES and not (v.root == "state" and v.value.startswith(_SNAPSHOT))
     }
 
 
-def _secrets(service: Service) -> Mapping[str, Setting]:
-    return {s.name: Setting(f"secret from {s.file}", s.origin) for s in service.secrets}
-
-
-def _ports(service: Service) -> Mapping[str, Setting]:
-    return {use: Setting(str(port), None) for use, port in service.ports.items()}
-
-
-def _gpus(service: Service) -> Mapping[str, Setting]:
-    return {"": Setting(",".join(map(str, service.gpus)), None)} if service.gpus else {}
+def _secrets(service: Service, fingerprints: Mapping[str, str]) -> Mapping[str, Setting]:
+    return {
+        s.name: Setting(
+            f"secret from {s.file}" + (f", fingerprint {fingerprints[s.name]}" if s.name in fingerprints else ""),
+            s.origin,
+        )
+        for s in service.secrets
+    }

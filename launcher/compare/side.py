@@ -1,0 +1,98 @@
+"""One side of a comparison: what a generation, a lock file or a profile says, in the same form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+from launcher.compare.settings import Fingerprints
+from launcher.engines.manifest import Entry, Manifest
+from launcher.engines.snapshot import read_manifest
+from launcher.plan.model import Plan
+
+
+class Tree(Protocol):
+    """The engine's source on one side."""
+
+    @property
+    def digest(self) -> str | None:
+        """Over all files; None where nobody recorded it."""
+
+    @property
+    def files(self) -> Mapping[str, Entry] | None:
+        """Every file by its relative path; None where only the digest is known here."""
+
+    def read(self, name: str) -> bytes | None:
+        """The content of a file; None where it is not there any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What is compared. A section that was not recorded is None, and is not compared."""
+
+    label: str
+    """``37``, ``noon (37)``, ``dsv4-flash.lock.yaml``."""
+    plan: Plan
+    tree: Tree
+    packages: Mapping[str, str] | None = None
+    """Distribution to version."""
+    bundle: Mapping[str, str] | None = None
+    """Rendered file to a digest of what matters in it."""
+    receipt: Mapping[str, str] | None = None
+    """What was found of the machine, by name: ``driver``, ``gpu 4``."""
+    fingerprints: Fingerprints = field(default_factory=dict)
+
+
+class UnknownTree:
+    """A source of which no more than the digest is known here, if that."""
+
+    files = None
+
+    def __init__(self, digest: str | None) -> None:
+        self.digest = digest
+
+    def read(self, name: str) -> bytes | None:  # noqa: ARG002 - nothing is here
+        """None: nothing of it is here."""
+        return None
+
+
+class SnapshotTree:
+    """A snapshot in the folder of all snapshots; its manifest is read when it is asked for."""
+
+    def __init__(self, engines: Path, digest: str) -> None:
+        self.digest = digest
+        self._engines = engines
+
+    @cached_property
+    def files(self) -> Mapping[str, Entry]:
+        """Every file, as it was taken; PdlaunchError where that record is gone or was edited."""
+        return read_manifest(self._engines, self.digest).files
+
+    def read(self, name: str) -> bytes | None:
+        """The content of a file of the snapshot."""
+        return _content(self._engines / self.digest / name)
+
+
+class CheckoutTree:
+    """Source where it lies now: relative path in a snapshot to file or folder."""
+
+    def __init__(self, manifest: Manifest, roots: Mapping[str, Path]) -> None:
+        self.digest = manifest.digest
+        self.files = manifest.files
+        self._roots = roots
+
+    def read(self, name: str) -> bytes | None:
+        """The content of a file as it is now."""
+        root = max((r for r in self._roots if r in ("", name) or name.startswith(f"{r}/")), key=len)
+        rest = name[len(root) :].lstrip("/")
+        return _content(self._roots[root] / rest if rest else self._roots[root])
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
+    except OSError:
+        return None
