@@ -52,8 +52,8 @@ class Pip:
         command = [str(self.python), "-m", "pip", "--no-input", "--disable-pip-version-check", *arguments]
         said: list[str] = []
         with self.log.open("a") as log, self._start(command) as process:
-            log.write(f"$ {' '.join(command)}\n")
             try:
+                log.write(f"$ {' '.join(command)}\n")
                 for line in process.stdout or ():
                     log.write(line)
                     said.append(line.rstrip())

@@ -12,8 +12,8 @@ from types import MappingProxyType
 CPU_ENGINE_ENV: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "SGLANG_USE_CPU_ENGINE": ("1", "SGLang's own switch for CPU serving; it also turns the compatibility layer on"),
-        "UCX_TLS": ("tcp,self", "host memory only: UCX must not look for CUDA; NIXL needs tcp to connect at all"),
-        "OMP_NUM_THREADS": ("1", "several servers share the cores; more threads make a tiny model slower"),
+        "UCX_TLS": ("tcp,self", "the same transport on every machine; without tcp NIXL cannot connect at all"),
+        "OMP_NUM_THREADS": ("1", "several servers share the cores of this machine"),
         "HF_HUB_OFFLINE": ("1", "the model lies on this machine: nothing is looked up in a hub"),
     }
 )
