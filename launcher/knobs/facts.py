@@ -20,6 +20,20 @@ class Place(NamedTuple):
         """``file:line``, as an editor takes it."""
         return f"{self.file}:{self.line}"
 
+    @property
+    def part(self) -> str:
+        """What the file belongs to: ``server``, ``test``, ``bench`` or ``diffusion`` (a server of its own)."""
+        folders = self.file.split("/")
+        if not _TESTS.isdisjoint(folders[:-1]) or folders[-1].startswith(("test_", "conftest")):
+            return "test"
+        if folders[0] == "multimodal_gen":
+            return "diffusion"
+        return "bench" if folders[0] in _BENCHES or folders[0].startswith("bench_") else "server"
+
+
+_TESTS = frozenset({"test", "tests", "testing", ".agents"})
+_BENCHES = frozenset({"benchmark", "lang", "check_env.py", "compile_deep_gemm.py", "profiler.py"})
+
 
 @dataclass(frozen=True, slots=True)
 class Unevaluated:
@@ -107,14 +121,14 @@ class Reader:
     name: str
     """The registry class (``EnvBool``), the helper (``get_bool_env_var``) or ``os.environ``."""
     kind: str
-    """bool, int, float, str, tuple, json; ``unknown`` where the source does not say."""
+    """bool, int, float, str, tuple, json; ``presence`` where being set is all that counts; ``unknown``."""
     true: tuple[str, ...] = ()
     """For a bool: the spellings that mean true. Empty where the source does not list them."""
     false: tuple[str, ...] = ()
     """The spellings that mean false; empty where everything else does."""
     ignores_case: bool = False
     otherwise: str | None = None
-    """What happens to any other text: ``default`` (with a warning), ``false``, ``true``, ``error``."""
+    """What happens to any other text: ``default`` (with a warning), ``false``, ``true``, ``error``; None: not known."""
 
 
 class Read(NamedTuple):
@@ -128,8 +142,6 @@ class Read(NamedTuple):
     """The fallback of this very read; None where there is none."""
     platforms: tuple[str, ...] = ()
     """Platforms to which the place belongs, by its path or the condition around it; empty means any."""
-    test: bool = False
-    """The place belongs to test code inside the package."""
 
 
 class Write(NamedTuple):
@@ -141,14 +153,13 @@ class Write(NamedTuple):
     """``set`` overwrites, ``default`` keeps what is there, ``clear`` removes."""
     when: str | None = None
     """The innermost condition around it, as written."""
-    test: bool = False
 
 
 class Remark(NamedTuple):
     """Why a declared variable may not do what its declaration suggests."""
 
     code: str
-    """``unread``, ``read-as``, ``tests-only``, ``overwritten``, ``platform``, ``renamed``, ``removed``."""
+    """``unread``, ``read-as``, ``by-name``, ``elsewhere``, ``overwritten``, ``platform``, ``renamed``, ``removed``."""
     text: str
     place: Place | None = None
 
@@ -183,8 +194,8 @@ class EnvKnob:
 
     @property
     def read(self) -> bool:
-        """Whether anything but a test reads it."""
-        return any(not read.test for read in self.reads)
+        """Whether the server itself reads it; tests, benchmarks and the diffusion server do not count."""
+        return any(read.place.part == "server" for read in self.reads)
 
 
 class DynamicRead(NamedTuple):
@@ -193,7 +204,6 @@ class DynamicRead(NamedTuple):
     place: Place
     expression: str
     pattern: str | None = None
-    test: bool = False
 
 
 class Note(NamedTuple):

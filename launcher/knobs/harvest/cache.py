@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +17,27 @@ _KEPT = 64  # a generation's snapshot is a tree of its own, so entries of trees 
 
 
 def state_of(root: Path, files: Iterable[str]) -> str:
-    """A digest of size, times and inode of `files` under `root`; a missing file counts as such."""
-    digest = hashlib.sha256()
-    for file in sorted(files):
-        try:
-            stat = (root / file).stat()
-        except OSError:
-            digest.update(f"{file}\0-\n".encode())
-        else:
-            digest.update(stamp(file, stat))
-    return digest.hexdigest()
+    """A digest of the state of `files` under `root`; a missing file counts as such."""
+    return digest({file: _stat(root / file) for file in files})
 
 
-def stamp(file: str, stat: os.stat_result) -> bytes:
-    """One file's line in the digest. Change time and inode catch an edit that restores size and modification time."""
-    line = f"{file}\0{stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_ino}\n"
-    return line.encode("utf-8", "surrogateescape")
+def digest(files: Mapping[str, os.stat_result | None]) -> str:
+    """A digest of size, times and inode of each file.
+
+    Change time and inode catch an edit that restores size and modification time.
+    """
+    lines = (
+        f"{file}\0{stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_ino}" if stat else f"{file}\0-"
+        for file, stat in sorted(files.items())
+    )
+    return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except OSError:
+        return None
 
 
 class Cache:

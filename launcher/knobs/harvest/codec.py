@@ -116,8 +116,8 @@ def _env(row: list[Any]) -> EnvKnob:
 
 
 def _read(row: list[Any]) -> Read:
-    place, via, reader, default, platforms, test = row
-    return Read(Place(*place), via, _reader(reader), _value(default), tuple(platforms), test)
+    place, via, reader, default, platforms = row
+    return Read(Place(*place), via, _reader(reader), _value(default), tuple(platforms))
 
 
 def _reader(row: list[Any] | None) -> Reader | None:

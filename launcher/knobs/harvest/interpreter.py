@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from launcher.knobs.facts import Unevaluated, Value
 from launcher.knobs.harvest.calls import BUILTINS, CONSTANTS, ENVIRONMENT, external, method
+from launcher.knobs.harvest.elide import body_of
 from launcher.knobs.harvest.expressions import source_of
 from launcher.knobs.harvest.source import Module, SourceTree
 from launcher.knobs.harvest.statements import MISSING, Statements, copied
@@ -243,7 +244,7 @@ class Interpreter(Statements):
         try:
             if isinstance(function.node, ast.Lambda):
                 return self.value(function.node.body, scope)
-            outcome = self.run(function.node.body, scope)
+            outcome = self.run(body_of(function.node), scope)
         finally:
             self._depth -= 1
         if isinstance(outcome, Opaque):

@@ -20,6 +20,10 @@ _RULE = re.compile(r"#\s*[=\-]{10,}\s*$")
 def registry(tree: SourceTree, module: Module) -> dict[str, EnvKnob]:
     """Every declared variable of the registry in `module`, deprecated names included."""
     knobs = _declared(tree, module)
+    for knob in list(knobs.values()):
+        for old in knob.aliases:
+            replaced = EnvKnob(old, knob.kind, reader=knob.reader, replaced_by=knob.name, deprecated="")
+            knobs.setdefault(old, replace(replaced, deprecated_at=knob.declared))
     for old, found in deprecations(tree, module).items():
         knob = knobs.get(old) or EnvKnob(old, "unknown")
         knobs[old] = replace(

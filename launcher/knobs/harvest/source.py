@@ -122,13 +122,24 @@ class SourceTree:
             self._modules[name] = self._load(name)
         return self._modules[name]
 
-    def _load(self, name: str) -> Module | None:
+    def has(self, name: str) -> bool:
+        """Whether the tree holds a module of that dotted name, readable or not."""
+        return any((self.root / file).is_file() for file in self._files(name))
+
+    def name_of(self, file: str) -> str:
+        """The dotted name of the module in `file`."""
+        parts = [self.package, *file.removesuffix(".py").split("/")]
+        return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+    def _files(self, name: str) -> tuple[str, ...]:
         head, *rest = name.split(".")
         if head != self.package:
-            return None
+            return ()
         stem = "/".join(rest)
-        candidates = (f"{stem}.py", f"{stem}/__init__.py") if rest else ("__init__.py",)
-        for file in candidates:
+        return (f"{stem}.py", f"{stem}/__init__.py") if rest else ("__init__.py",)
+
+    def _load(self, name: str) -> Module | None:
+        for file in self._files(name):
             self.asked[file] = None
             path = self.root / file
             if path.is_file():

@@ -161,7 +161,7 @@ class Statements(Expressions):
         try:
             items = self.iterate(self.value(iterable, scope), iterable)
         except UnknowableError as error:
-            for name in _bound_in(body):
+            for name in bound_in(body):
                 scope.names[name] = Opaque(error.source)
             return MISSING
         for item in items:
@@ -173,7 +173,7 @@ class Statements(Expressions):
 
     def _try(self, body: list[ast.stmt], handlers: list[ast.ExceptHandler], scope: Scope) -> object:
         outcome = self.run(body, scope)
-        for name in {name for handler in handlers for name in _bound_in(handler.body)} - set(scope.names):
+        for name in {name for handler in handlers for name in bound_in(handler.body)} - set(scope.names):
             scope.names[name] = Opaque(name)
         return outcome
 
@@ -189,7 +189,8 @@ def _owner(node: ast.expr) -> str:
     return ""
 
 
-def _bound_in(body: list[ast.stmt]) -> set[str]:
+def bound_in(body: list[ast.stmt]) -> set[str]:
+    """The names that `body` binds or changes."""
     return {name for statement in body for name in bound_names(statement)}
 
 

@@ -7,16 +7,17 @@ from collections.abc import Iterator, Mapping
 
 from launcher.knobs.facts import Reader
 from launcher.knobs.harvest.expressions import source_of
+from launcher.knobs.harvest.source import Module
 
 _KINDS = {"bool": "bool", "int": "int", "float": "float", "str": "str"}
 _BY_NAME = (("bool", "bool"), ("int", "int"), ("float", "float"), ("tuple", "tuple"), ("json", "json"), ("str", "str"))
 
 
-def function_reader(name: str, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Reader:
-    """How a function that takes a variable's name or text turns it into a value."""
+def function_reader(name: str, node: ast.FunctionDef | ast.AsyncFunctionDef, module: Module | None = None) -> Reader:
+    """How a function of `module` that takes a variable's name or text turns it into a value."""
     true: set[str] = set()
     false: set[str] = set()
-    for words, outcome in _tables(node):
+    for words, outcome in _tables(node, module):
         (true if outcome else false).update(words)
     kind = _returned_kind(node) or ("bool" if true or false else _named_kind(name))
     if kind != "bool":
@@ -31,9 +32,11 @@ def _ordered(words: set[str]) -> tuple[str, ...]:
     return tuple(sorted(words, key=lambda word: (not word.isdigit(), word)))
 
 
-def _tables(node: ast.AST) -> Iterator[tuple[frozenset[str], bool]]:
+def _tables(node: ast.AST, module: Module | None) -> Iterator[tuple[frozenset[str], bool]]:
     """Each list of words in the function together with the truth that it stands for."""
-    names = {
+    used = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    constants = {} if module is None else {name: _constant(module, name) for name in used}
+    names = {name: value for name, value in constants.items() if value is not None} | {
         target.id: statement.value
         for statement in ast.walk(node)
         if isinstance(statement, ast.Assign)
@@ -50,6 +53,11 @@ def _tables(node: ast.AST) -> Iterator[tuple[frozenset[str], bool]]:
             words = compared(inner.value, names)
             if words is not None:
                 yield words
+
+
+def _constant(module: Module, name: str) -> ast.expr | None:
+    statements = module.about(name)
+    return statements[0].value if len(statements) == 1 and isinstance(statements[0], ast.Assign) else None
 
 
 def compared(test: ast.expr, names: Mapping[str, ast.expr]) -> tuple[frozenset[str], bool] | None:

@@ -1,0 +1,50 @@
+"""The source files of a tree, found once each whatever the links in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from launcher.knobs.facts import Note, Place
+
+PYTHON = ".py"
+NATIVE = (".c", ".cc", ".cpp", ".cu", ".cuh", ".h", ".hip", ".hpp", ".inl", ".mm")
+
+
+class Listing:
+    """The sources of a tree by relative path, with their state, and notes on what could not be listed."""
+
+    def __init__(self, root: Path) -> None:
+        self.files: dict[str, os.stat_result] = {}
+        self.notes: list[Note] = []
+        self._seen: set[tuple[int, int]] = set()
+        for file, stat in sorted(self._walk(str(root), "")):
+            self.files[file] = stat
+
+    def _walk(self, folder: str, prefix: str) -> Iterator[tuple[str, os.stat_result]]:
+        try:
+            state = Path(folder).stat()
+            entries = list(os.scandir(folder))
+        except OSError as error:
+            self.notes.append(Note(Place(prefix.rstrip("/") or ".", 1), f"cannot be read: {error.strerror}"))
+            return
+        if (state.st_dev, state.st_ino) in self._seen:
+            self.notes.append(Note(Place(prefix.rstrip("/"), 1), "a link to a folder that is read already"))
+            return
+        self._seen.add((state.st_dev, state.st_ino))
+        # Real folders first, so that a link never hides the place that others name.
+        for entry in sorted(entries, key=lambda each: (each.is_symlink(), each.name)):
+            if entry.name == "__pycache__":
+                continue
+            if entry.name.endswith((PYTHON, *NATIVE)):
+                try:
+                    if entry.is_file():
+                        yield prefix + entry.name, entry.stat()
+                        continue
+                except OSError:
+                    pass
+            if entry.is_dir():
+                yield from self._walk(entry.path, f"{prefix}{entry.name}/")
+            elif entry.is_symlink() and not Path(entry.path).exists():
+                self.notes.append(Note(Place(prefix + entry.name, 1), "a link to nothing, or to itself"))
