@@ -36,6 +36,7 @@ def remove_unused_snapshots(layout: Layout, generations: tuple[Generation, ...])
         remove_tree(doomed)
         if folder.exists():
             folder.rename(doomed)
+            sync_folder(layout.engines)
         (layout.engines / f"{digest}.json").unlink(missing_ok=True)
         remove_tree(doomed)
     return tuple(unused)

@@ -91,7 +91,9 @@ def assert_whole(folder: Path) -> Store:
         complaints = store.verify(number)
         # Killed between the rename and the journal's line, the generation is whole and not yet known.
         assert complaints in ([], [f"generation {number}: the journal does not know it"])
+    unused = store.next_number()
     recover(folder)
+    assert store.next_number() >= unused
     for number in store.numbers():
         assert store.verify(number) == []
     assert store.journal.damage() == []
@@ -99,7 +101,7 @@ def assert_whole(folder: Path) -> Store:
     assert [e.generation for e in store.journal.events() if e.what == "current"][-1] == store.current()
     with writer(store.layout, "up", by="bob"):
         again = store.recover(by="bob")
-    assert (again.removed, again.recorded) == ((), ())
+    assert (again.removed, again.recorded, again.pending) == ((), (), store.pending())
     assert len({e.generation for e in store.journal.events() if e.what == "committed"}) == len(
         [e for e in store.journal.events() if e.what == "committed"]
     )
@@ -219,35 +221,60 @@ def test_nothing_is_written_behind_the_harness(states: Callable[[], Path]) -> No
     assert [path for path in opened if path.startswith(state) and path not in announced] == []
 
 
-def test_nothing_gets_its_final_name_before_it_is_on_the_disk(states: Callable[[], Path]) -> None:
-    """What a power failure would show: a rename of a file that was not synced, or one that was not synced itself."""
-    folder = states()
-    dirty: dict[str, bool] = {}
-    fds: dict[int, str] = {}
-    renamed: set[str] = set()
-    faults: list[str] = []
+class Disk:
+    """What a power failure would take: everything that was written and not yet synced, by path."""
 
-    def note(call: Call, result: object) -> None:
+    def __init__(self, state: Path) -> None:
+        self.state = str(state)
+        self.faults: list[str] = []
+        self._open: dict[int, str] = {}
+        self._dirty: set[str] = set()
+        self._renamed: set[str] = set()
+
+    def note(self, call: Call, result: object) -> None:
         name, args, _ = call
         if name == "open" and isinstance(result, int):
-            fds[result] = os.path.realpath(f"/proc/self/fd/{result}")
+            path = self._open[result] = os.path.realpath(f"/proc/self/fd/{result}")
+            if args[1] & os.O_CREAT:
+                self._dirty.add(str(Path(path).parent))
+        elif name in {"mkdir", "symlink"}:
+            self._dirty.add(str(Path(args[name == "symlink"]).parent))
         elif name == "write":
-            dirty[fds[args[0]]] = True
+            self._later(f"write {self._open[args[0]]}")
+            self._dirty.add(self._open[args[0]])
         elif name == "fsync":
-            dirty.pop(fds[args[0]], None)
-            renamed.discard(fds[args[0]])
+            self._dirty.discard(self._open[args[0]])
+            self._renamed.discard(self._open[args[0]])
         elif name in {"rename", "replace"}:
-            source, target = map(str, args)
-            faults.extend(f"{path} -> {target}" for path in dirty if path == source or path.startswith(f"{source}/"))
-            renamed.add(str(Path(target).parent))
+            self._rename(*map(str, args))
 
-    def synced(into: Path) -> None:
-        dirty.clear()
+    def sync_all(self, _: Path) -> None:
+        self._dirty.clear()
+        self._renamed.clear()
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("launcher.engines.snapshot._sync_filesystem", synced)
-        with intercepted(after=note):
-            up(folder)
-    state = str(folder / "state")
-    assert [fault for fault in faults if state in fault] == []
-    assert [path for path in renamed if path.startswith(state)] == []
+    def at_the_end(self) -> list[str]:
+        self._later("the end")
+        return self.faults
+
+    def _rename(self, source: str, target: str) -> None:
+        self._later(f"rename to {target}")
+        below = sorted(path for path in self._dirty if path == source or path.startswith(f"{source}/"))
+        self.faults += [f"{path} was not on the disk when it became {target}" for path in below]
+        if target.startswith(self.state):
+            self._renamed.add(str(Path(target).parent))
+
+    def _later(self, what: str) -> None:
+        """The next step must not reach the disk before the name that the last one gave."""
+        self.faults += [f"a new name in {folder} was not on the disk before: {what}" for folder in self._renamed]
+
+
+@pytest.mark.parametrize("operation", [up, prune])
+def test_each_step_is_on_the_disk_before_the_next(
+    states: Callable[[], Path], monkeypatch: pytest.MonkeyPatch, operation: Callable[[Path], None]
+) -> None:
+    folder = states()
+    disk = Disk(folder / "state")
+    monkeypatch.setattr("launcher.engines.snapshot._sync_filesystem", disk.sync_all)
+    with intercepted(after=disk.note):
+        operation(folder)
+    assert [fault for fault in disk.at_the_end() if "holds" not in fault] == []

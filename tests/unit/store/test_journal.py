@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from launcher.errors import PdlaunchError
@@ -30,6 +30,7 @@ EVENTS = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(EVENTS, max_size=4))
 def test_events_come_back_in_order(events: list[Event]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -41,6 +42,7 @@ def test_events_come_back_in_order(events: list[Event]) -> None:
         assert journal.path.read_bytes().count(b"\n") == len(events) if events else not journal.path.exists()
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_a_torn_last_line_is_mended_by_the_next_event(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from launcher import __version__
@@ -109,6 +109,7 @@ def test_a_plan_that_this_version_does_not_know_names_the_one_that_wrote_it(
         _ = Store(a_layout(tmp_path)).generation(1).plan
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 @example(b"[" * 100_000)
 def test_whatever_stands_there_ends_in_one_error(content: bytes) -> None:
