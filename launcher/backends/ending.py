@@ -112,11 +112,7 @@ def _signal(proc: Proc) -> None:
 
 
 def _prove(endings: Collection[Ending], state: Path) -> None:
-    """Wait until the sockets are closed as well.
-
-    A process whose first thread has ended is a zombie already while its other threads still let go of its files:
-    for a router with a thread per core that takes a moment.
-    """
+    """Wait until the sockets are closed as well, which the kernel may do a moment after the process has ended."""
     held: Mapping[str, int] = {inode: port for e in endings for inode, port in e.sockets.items()}
     deadline = time.monotonic() + _GONE
     while kept := held.keys() & listening().keys():

@@ -142,8 +142,10 @@ def _stat(pid: int, started: int | None = None) -> tuple[str, int, int, int] | N
     # "pid (name) state ppid pgrp …", start time the 22nd field; the name may hold spaces and brackets: proc(5).
     head, _, rest = (_read(f"/proc/{pid}/stat") or b"").rpartition(b")")
     fields = rest.split()
-    if not fields or fields[0] in (b"Z", b"X") or (started is not None and int(fields[19]) != started):
+    if not fields or (started is not None and int(fields[19]) != started):
         return None
+    if fields[0] in (b"Z", b"X") and int(fields[17]) < 2:
+        return None  # with more threads only its first has ended: the others still hold files and memory
     name = head.partition(b"(")[2].decode(errors="replace")
     return name, int(fields[1]), int(fields[2]), int(fields[19])
 

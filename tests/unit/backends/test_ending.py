@@ -169,9 +169,12 @@ def test_another_users_process_is_named(
 
 
 def test_a_socket_that_outlives_its_service_is_named_with_its_port_and_holder(
-    tmp_path: Path, server: Callable[..., Server]
+    tmp_path: Path, server: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = server()
+    one.popen.kill()
+    one.popen.wait()
+    monkeypatch.setattr(ending, "_GONE", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as kept:
         # As if the service had opened it and given it to a process that nobody can know of: this one.
         inode = str(os.fstat(kept.fileno()).st_ino)

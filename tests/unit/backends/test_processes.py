@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -71,6 +72,18 @@ def test_a_zombie_is_gone(tmp_path: Path, spawn: Spawn) -> None:
     assert Path(f"/proc/{popen.pid}/stat").exists(), "it has not been waited for"
     assert not proc.alive()
     assert marked(tmp_path) == {}
+
+
+def test_a_process_whose_first_thread_has_ended_still_lives(tmp_path: Path, spawn: Spawn) -> None:
+    code = "import ctypes, threading, time; threading.Thread(target=time.sleep, args=(60,)).start(); "
+    popen = spawn("decode-0", sys.executable, "-c", f"{code} ctypes.CDLL(None).pthread_exit(None)")
+    proc = eventually(lambda: marked(tmp_path).get("decode-0", ()))[0]
+    eventually(lambda: b") Z " in Path(f"/proc/{popen.pid}/stat").read_bytes())
+    assert proc.alive()
+    assert look(tmp_path).holds(proc)
+    proc.signal(signal.SIGKILL)
+    popen.wait()
+    assert not proc.alive()
 
 
 def test_a_name_with_brackets_and_spaces(tmp_path: Path, spawn: Spawn) -> None:
