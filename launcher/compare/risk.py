@@ -56,9 +56,14 @@ _GIVING_UP = _Class(
 )
 _RANKED = (
     _Class(
+        "launch shape",
+        "how many blocks a kernel launches: knobs of this kind hang only when the context is long, short requests pass",
+        knobs=r"CTA|SPLIT|BLOCKS|NONPAGED|WARPS|NUM_SM|GRID|PERSISTENT|STAGES",
+    ),
+    _Class(
         "kernels",
-        "shapes kernels or the work of a step: what is wrong here hangs only when the context is long",
-        knobs=r"CTA|SPLIT|BLOCK|NONPAGED|CHUNK|CUDA_?GRAPH|ATTN|ATTENTION|FLASH|MLA|MMA|GEMM|MOE|TRITON|TOPK|INDEXER"
+        "which kernels run, or how much one step does: what is wrong here shows first when the context is long",
+        knobs=r"BLOCK|CHUNK|CUDA_?GRAPH|ATTN|ATTENTION|FLASH|MLA|MMA|GEMM|MOE|TRITON|TOPK|INDEXER"
         r"|PAGE_SIZE|CONTEXT_LENGTH|PREFILL_TOKENS|SWA|SLIDING|SPECULATIVE|TORCH_COMPILE|_SM\d+|QUANTIZATION|DTYPE",
         others={
             "source": r"attention|/kernels?/|/jit/|/csrc/|flash|triton|moe/|quantization|cuda_graph|speculative",

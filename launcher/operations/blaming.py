@@ -1,0 +1,104 @@
+"""Which generation brought each value, read from the store with as little as that takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property
+
+from launcher.compare import Change, Setting
+from launcher.compare.blame import brought
+from launcher.compare.change import Kind
+from launcher.compare.settings import plan_settings, settings_of
+from launcher.errors import PdlaunchError
+from launcher.operations.sides import LOCK, lock_of, snapshot_of
+from launcher.store import Generation, Store
+
+_PACKAGES = re.compile(r'^  packages:\n    count: \d+\n    digest: "?([0-9a-f]{64})', re.MULTILINE)
+"""Where a lock says which packages it lists, so that locks with the same ones are read once."""
+
+
+class Memory:
+    """What several generations have in common, by digest."""
+
+    def __init__(self) -> None:
+        self.settings: dict[str, Mapping[tuple[Kind, str], Setting]] = {}
+        self.plans: dict[str, Mapping[str, Setting]] = {}
+        self.packages: dict[str, Mapping[str, str]] = {}
+        self.files: dict[tuple[str, str], Hashable] = {}
+
+
+class Recalled:
+    """A generation that is asked for single values."""
+
+    def __init__(self, generation: Generation, store: Store, memory: Memory) -> None:
+        self.number = generation.number
+        self._generation, self._store, self._memory = generation, store, memory
+
+    def value(self, change: Change) -> Hashable:
+        """What `change` is about, as this generation has it; PdlaunchError where it has no record of it."""
+        seal, memory = self._generation.seal, self._memory
+        match change.kind:
+            case "service":
+                return tuple(name in seal.services for name in change.services)
+            case "source":
+                return self._file(change.name)
+            case "package":
+                return self._packages.get(change.name)
+            case "plan":
+                if seal.digest not in memory.plans:
+                    memory.plans[seal.digest] = plan_settings(self._generation.plan)
+                return _value(memory.plans[seal.digest].get(change.name))
+            case "file" | "receipt":
+                raise PdlaunchError(f"generation {self.number} keeps no history of {change.subject}")
+        return tuple(_value(self._service(name).get((change.kind, change.name))) for name in change.services)
+
+    def _service(self, name: str) -> Mapping[tuple[Kind, str], Setting]:
+        digests, known = self._generation.seal.services, self._memory.settings
+        if name not in digests:
+            return {}
+        if digests[name] not in known:
+            known |= {digests[s.name]: settings_of(s) for s in self._generation.plan.services}
+        return known[digests[name]]
+
+    def _file(self, name: str) -> Hashable:
+        digest = self._generation.seal.engine
+        if digest is None or not name:
+            return digest
+        key = (digest, name)
+        if key not in self._memory.files:
+            # Unchanged files of snapshots are hard links of each other: no manifest of thousands of lines is needed.
+            self._memory.files[key] = snapshot_of(self._store.layout, digest).read(name)
+        return self._memory.files[key]
+
+    @cached_property
+    def _packages(self) -> Mapping[str, str]:
+        if LOCK not in self._generation.seal.files:
+            raise PdlaunchError(f"generation {self.number} has no record of its packages")
+        path = self._generation.path / LOCK
+        stated = _PACKAGES.search(path.read_text(encoding="utf-8"))
+        digest = stated[1] if stated else str(path)
+        if digest not in self._memory.packages:
+            self._memory.packages[digest] = lock_of(self._generation).intent.engine.packages.versions
+        return self._memory.packages[digest]
+
+
+def _value(setting: Setting | None) -> str | None:
+    return setting.value if setting else None
+
+
+def blame(changes: Sequence[Change], one: Generation, other: Generation, store: Store) -> Mapping[Change, Generation]:
+    """For each change between two generations the one that brought the newer value; none for what has no history."""
+    older, newer = sorted((one, other), key=lambda g: g.number)
+    memory = Memory()
+    between = [n for n in store.numbers() if older.number < n < newer.number]
+    past = (Recalled(store.generation(n), store, memory) for n in reversed(between))
+    newest = Recalled(newer, store, memory)
+    known = []
+    for change in changes:
+        try:
+            newest.value(change)
+        except PdlaunchError:
+            continue
+        known.append(change)
+    return {change: store.generation(n) for change, n in brought(known, newest, past).items()}

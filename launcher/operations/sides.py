@@ -1,0 +1,94 @@
+"""What a word on the command line stands for in a comparison: a generation, a lock file, or a profile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from launcher.compare import CheckoutTree, Side, SnapshotTree, Tree, UnknownTree
+from launcher.errors import InputError
+from launcher.lock import Lock, from_yaml, is_lock, plan_of
+from launcher.plan import Plan
+from launcher.render import Layout
+from launcher.store import Generation, Store, layout
+
+LOCK = "lock.yaml"
+"""A generation's own lock, in its folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A side, and the generation that it is, where it is one."""
+
+    side: Side
+    generation: Generation | None = None
+
+
+def is_file(text: str) -> bool:
+    """Whether a word names a file rather than a generation."""
+    return "/" in text or text.endswith((".yaml", ".yml"))
+
+
+def of_generation(generation: Generation, store: Store, label: str | None = None) -> Given:
+    """A generation as a side; raises PdlaunchError where its plan or its lock is damaged."""
+    label = label or str(generation.number)
+    tree = snapshot_of(store.layout, generation.seal.engine)
+    if LOCK not in generation.seal.files:
+        return Given(Side(label, generation.plan, tree), generation)
+    return Given(_of_lock(lock_of(generation), label, generation.plan, tree), generation)
+
+
+def lock_of(generation: Generation) -> Lock:
+    """The lock in a generation's folder; raises InputError for one that was edited."""
+    path = generation.path / LOCK
+    return from_yaml(path.read_text(encoding="utf-8"), path)
+
+
+def of_file(path: Path, backend: str | None = None) -> Given:
+    """A lock file or a profile as a side; raises InputError for what is neither.
+
+    `backend` is taken for a profile that names none.
+    """
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            start = file.read(1 << 12)
+    except OSError as error:
+        reason = f"{path}: cannot be read: {error.strerror}"
+        raise InputError(reason, hint="name a lock file, a profile or a generation: pdlaunch history") from None
+    if not is_lock(start):
+        return Given(_of_profile(path, backend))
+    from launcher.operations.locking import read_lock
+
+    lock = read_lock(path)
+    plan = plan_of(lock)
+    return Given(_of_lock(lock, str(path), plan, snapshot_of(layout(plan.deployment), plan.engine.snapshot)))
+
+
+def snapshot_of(place: Layout, digest: str | None) -> Tree:
+    """The source with this digest, where the deployment has a snapshot of it."""
+    if digest is None or not (place.engines / f"{digest}.json").exists():
+        return UnknownTree(digest)
+    return SnapshotTree(place.engines, digest)
+
+
+def _of_lock(lock: Lock, label: str, plan: Plan, tree: Tree) -> Side:
+    return Side(label, plan, tree, packages=lock.intent.engine.packages.versions, bundle=lock.intent.bundle)
+
+
+def _of_profile(path: Path, backend: str | None) -> Side:
+    """The profile as `up` would take it now, without judging it: only `check`, `plan` and `up` do that."""
+    from launcher.engines.manifest import manifest
+    from launcher.lock import Read, intent_of
+    from launcher.operations.facts import gather
+    from launcher.plan import resolve
+    from launcher.profile import load
+
+    loaded = load(path)
+    gathered = gather(loaded)
+    place = layout(loaded.profile.name)
+    found = manifest(gathered.roots, cache=place.cache / f"hashes-{place.deployment}.json") if gathered.roots else None
+    facts = gathered.facts.model_copy(update={"snapshot": found.digest if found else None})
+    plan = resolve(loaded, facts, backend=backend)
+    tree: Tree = CheckoutTree(found, gathered.roots) if found else UnknownTree(None)
+    packages = facts.engine.distributions if facts.engine else None
+    return Side(str(path), plan, tree, packages=packages, bundle=intent_of(plan, loaded.profile, Read()).bundle)
