@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,6 +53,36 @@ class Told:
         return "\n".join(f"{e.subject}  {e.text}" for e in self.events if not e.passing)
 
 
+class Started:
+    """A command line in a process and session of its own, not waited for."""
+
+    def __init__(self, folder: Path, *words: str) -> None:
+        self._out, self._err = folder / f"{uuid.uuid4()}.out", folder / f"{uuid.uuid4()}.err"
+        with self._out.open("wb") as out, self._err.open("wb") as err:
+            self.process = subprocess.Popen(
+                [PDLAUNCH, *words], stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
+            )
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    @property
+    def out(self) -> str:
+        return self._out.read_text()
+
+    @property
+    def err(self) -> str:
+        return self._err.read_text()
+
+    def send(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    def wait(self) -> int:
+        """Its exit code."""
+        return self.process.wait(90)
+
+
 @dataclass(slots=True)
 class Deployment:
     """One profile and the deployment that it becomes; `settings` is the profile as data."""
@@ -60,6 +91,7 @@ class Deployment:
     settings: dict[str, Any]
     comment: str = ""
     told: Told = field(default_factory=Told)
+    begun: list[Started] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -115,16 +147,11 @@ class Deployment:
         """One command line in a process of its own."""
         return pdlaunch(*words, **options)
 
-    def start_up(self, *words: str) -> subprocess.Popen[str]:
+    def start_up(self, *words: str) -> Started:
         """`pdlaunch up` of the profile, not waited for."""
-        return subprocess.Popen(
-            [PDLAUNCH, "up", str(self.profile), *words],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        begun = Started(self.folder, "up", str(self.profile), *words)
+        self.begun.append(begun)
+        return begun
 
     def another(self, name: str, **changes: Any) -> Deployment:
         """A deployment of another name with the same settings, but for `changes`."""
@@ -140,6 +167,9 @@ class Deployment:
 
     def end(self) -> None:
         """Kill whatever is left, whoever started it."""
+        for begun in self.begun:
+            begun.process.kill()
+            begun.process.wait()
         with contextlib.suppress(PdlaunchError):
             down(self.store, self.told, drain=False)
         while procs := [proc for found in self.procs().values() for proc in found]:

@@ -17,6 +17,8 @@ from launcher.store import Generation, Store, release, resources
 
 _GIVING_UP = Stop(drain=3.0, kill=8.0)
 """Seconds for servers that failed or never served: there is nothing to drain."""
+_BEGUN = "begun"
+"""The step that `Store.begin` notes: nothing was touched yet."""
 
 
 def arrive(
@@ -33,7 +35,8 @@ def arrive(
     """Bring `generation` into service under `operation`; the caller holds the writer's lock and the holds.
 
     When that fails or is interrupted everything of the deployment is stopped, so that what `status` says is simple:
-    nothing runs. Raises what `go` raises, and Interrupted.
+    nothing runs. Only a failure before the first step, such as a taken port, leaves alone what served before.
+    Raises what `go` raises, and Interrupted.
     """
     settle(store, by=by)
     plan = generation.plan
@@ -43,14 +46,21 @@ def arrive(
         arrived = go(generation, driver, store, report, by=by, why=why, forced=forced, drain=drain)
     except BaseException as error:
         outcome = "interrupted" if isinstance(error, Interrupted | KeyboardInterrupt) else "failed"
-        stopped = stop_all(plan, store, report, limits=_GIVING_UP)
-        again = f"; {', '.join(stopped)} stopped again" if stopped else ""
-        report(Event(operation, f"{outcome}{again}. Running: nothing"))
+        report(Event(operation, f"{outcome}{_give_up(plan, store, report)}"))
         store.finish(outcome, by=by, why=str(error) or why)
         raise
     store.finish("done", by=by, why=why)
     release(store.layout, keep=resources(plan))
     return arrived
+
+
+def _give_up(plan: Plan, store: Store, report: Report) -> str:
+    """End what was begun; what is to be said of it."""
+    under_way = store.pending()
+    if under_way and under_way.step == _BEGUN:
+        return "; nothing was stopped or started"
+    stopped = stop_all(plan, store, report, limits=_GIVING_UP)
+    return (f"; {', '.join(stopped)} stopped again" if stopped else "") + ". Running: nothing"
 
 
 def settle(store: Store, *, by: str) -> None:
@@ -67,15 +77,16 @@ def stop_all(
     Raises PdlaunchError naming what cannot be ended.
     """
     driver: Backend = backend_of(plan.model_copy(update={"stop": limits}) if limits else plan, store.layout)
-    names = tuple(dict.fromkeys([s.name for s in plan.services if s.name in running(store.layout.state)]))
-    others = tuple(name for name in running(store.layout.state) if name not in names and name in driver.units())
-    if names or others:
-        report(Event("stopping", ", ".join((*names, *others)), passing=True))
-    driver.stop((*names, *others), drain=drain)
+    now = running(store.layout.state)
+    ran = tuple(name for name in dict.fromkeys((*(s.name for s in plan.services), *now)) if name in now)
+    if ran:
+        report(Event("stopping", ", ".join(ran), passing=True))
+    # The dead too: one that is still wanted would be started again with the supervisor.
+    driver.stop(tuple(driver.units()), drain=drain)
     driver.end_orphans(drain=drain)
     driver.close()
     if left := running(store.layout.state):
         still = ", ".join(f"{name} (pid {found.main.pid})" for name, found in left.items())
         raise PdlaunchError(f"not stopped: {still}", hint="see what keeps them: ps -fp PID")
     release(store.layout)
-    return (*names, *others)
+    return ran

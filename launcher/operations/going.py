@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from launcher.backends.protocol import Backend
@@ -17,13 +17,16 @@ from launcher.observe.logs import Tail
 from launcher.observe.running import Running, running
 from launcher.operations.caches import prepare_caches
 from launcher.operations.events import Event, Report
-from launcher.operations.loading import Loading, Watch
+from launcher.operations.loading import Loading, Watch, ready
 from launcher.operations.moving import Move, move
 from launcher.operations.ports import require_free, verify_owners
 from launcher.operations.proving import Proven, prove
-from launcher.plan import Plan
+from launcher.plan import Plan, Service
 from launcher.store import Event as JournalEvent
 from launcher.store import Generation, Store
+
+_AFTERMATH = 1.0
+"""Seconds in which a server's death shows after a request to it has failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +69,16 @@ def go(
     plan = generation.plan
     began = time.monotonic()
     found, now = find_move(plan, backend, store, forced)
-    services = [s for name in found.start if (s := plan.service(name))]
+    services = _services(plan, found.start)
     require_free(services, {proc.pid for name in found.stop for proc in now[name].processes})
     _stop(found.stop, backend, store, report, drain=drain)
     store.advance("starting")
     prepare_caches(plan, store.layout)
     backend.install(generation.path)
-    loadings = [Loading(service, Tail(store.layout.log(service.name))) for service in services]
+    loadings = _loadings(services, store)
     backend.start(found.start)
     deadline = began + plan.ready.within
-    watch = Watch(loadings, backend, store.layout, report, etas(store))
+    watch = Watch([*loadings, *_not_ready(plan, found.keep, store)], backend, store.layout, report, etas(store))
     watch.until_loaded(deadline)
     loaded = time.monotonic()
     verify_owners(plan, running(store.layout.state))
@@ -96,6 +99,19 @@ def _stop(names: Collection[str], backend: Backend, store: Store, report: Report
     report(Event("stopped", ", ".join(names), seconds=time.monotonic() - began))
 
 
+def _loadings(services: Iterable[Service], store: Store) -> list[Loading]:
+    return [Loading(service, Tail(store.layout.log(service.name))) for service in services]
+
+
+def _not_ready(plan: Plan, kept: Collection[str], store: Store) -> list[Loading]:
+    """Those of the kept services that still load: an `up` that was killed had begun them, or they died meanwhile."""
+    return [loading for loading in _loadings(_services(plan, kept), store) if not ready(loading)]
+
+
+def _services(plan: Plan, names: Collection[str]) -> list[Service]:
+    return [service for service in plan.services if service.name in names]
+
+
 def _prove(plan: Plan, watch: Watch, deadline: float, report: Report) -> Proven:
     """Prove while the servers are watched: a crash under the first prompt is told at once, not after a time-out."""
     result: list[Proven | PdlaunchError] = []
@@ -109,6 +125,7 @@ def _prove(plan: Plan, watch: Watch, deadline: float, report: Report) -> Proven:
     threading.Thread(target=work, daemon=True).start()
     watch.until(lambda: bool(result), deadline + 5.0)
     if isinstance(result[0], PdlaunchError):
+        watch.a_moment_longer(_AFTERMATH)  # of a server that died, its own words say more than the broken request
         raise result[0]
     return result[0]
 

@@ -84,6 +84,13 @@ class Watch:
                 raise self._late()
             time.sleep(INTERVAL)
 
+    def a_moment_longer(self, seconds: float) -> None:
+        """Look on for `seconds`; raises StartFailedError as `until_loaded` does."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self._look()
+            time.sleep(INTERVAL)
+
     def _look(self) -> None:
         units = self._backend.units()
         table = None
@@ -116,7 +123,7 @@ def _look(loading: Loading, unit: Unit | None, table: Table | None, report: Repo
         raise died(loading, loading.tail.failure, unit.exit_status if unit else None)
     if table is not None:
         _watch_children(loading, table)
-    if loading.loaded is None and _ready(loading):
+    if loading.loaded is None and ready(loading):
         loading.loaded = loading.elapsed()
         report(Event(name, "loaded", seconds=loading.loaded))
     elif loading.loaded is None:
@@ -131,7 +138,7 @@ def _left(loading: Loading, eta: float | None) -> float | None:
     return max(0.0, eta - loading.elapsed()) if eta else None
 
 
-def _ready(loading: Loading) -> bool:
+def ready(loading: Loading) -> bool:
     """Whether the server says so itself: cheaply, since /health generates a token each time."""
     path = "/liveness" if loading.service.role == "router" else "/ready"
     answer = loading.endpoint.get(path, timeout=1.0)

@@ -161,7 +161,7 @@ def _service_state(service: Service, now: Running | None, unit: Unit | None, sup
     answer = Endpoint(service.host, service.ports["http"]).get(path, timeout=1.5)
     if answer.status == 404:
         answer = Endpoint(service.host, service.ports["http"]).get("/health", timeout=1.5)
-    return "ok" if answer.ok else "loading" if answer.status in (0, 503) else "silent"
+    return "ok" if answer.ok else "loading" if answer.refused or answer.status == 503 else "silent"
 
 
 def _load(service: Service) -> Load | None:

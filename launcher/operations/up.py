@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from launcher.errors import PdlaunchError
 from launcher.observe.running import running
 from launcher.operations.arriving import arrive
 from launcher.operations.checking import Checked, check, require_startable, sound
@@ -17,6 +18,7 @@ from launcher.operations.moving import Move
 from launcher.operations.presence import hold_is_alive
 from launcher.operations.replacing import replace_holders
 from launcher.operations.sealing import seal
+from launcher.operations.status import status
 from launcher.plan import Plan
 from launcher.store import Store, claim, layout, release, resources, who, writer
 
@@ -66,11 +68,23 @@ def _up(checked: Checked, store: Store, report: Report, *, backend: str | None, 
     plan = generation.plan
     move, _ = find_move(plan, backend_of(plan, store.layout), store)
     arrived = None
-    if not move.nothing or store.current() != generation.number or store.pending():
+    as_planned = move.nothing and store.current() == generation.number and not store.pending()
+    if not (as_planned and _answers(store)):
         what = f"generation {generation.number}" + ("" if fresh else ", as recorded before")
         report(Event("recorded", f"{what}: {describe(move)}"))
         arrived = arrive(generation, store, report, operation="up", by=by, why=why)
     return Up(plan.deployment, generation.number, url(plan), move, arrived)
+
+
+def _answers(store: Store) -> bool:
+    """Whether every service answers, rather than still loads; raises PdlaunchError for one that does neither."""
+    services = status(store).services
+    if silent := [service.name for service in services if service.state == "silent"]:
+        raise PdlaunchError(
+            f"all runs as planned, but {' and '.join(silent)} {'does' if len(silent) == 1 else 'do'} not answer",
+            hint=f"pdlaunch logs {silent[0]}, then pdlaunch restart {silent[0]}",
+        )
+    return all(service.state == "ok" for service in services)
 
 
 def describe(move: Move) -> str:
@@ -98,7 +112,7 @@ def url(plan: Plan) -> str:
 def _keep_what_runs(store: Store) -> None:
     """What was claimed for a start that did not happen is given back; what still serves keeps its own."""
     current = store.current()
-    if current is None or not running(store.layout.state):
+    if not running(store.layout.state):
         release(store.layout)
-    else:
+    elif current is not None:
         release(store.layout, keep=resources(store.generation(current).plan))
