@@ -93,9 +93,9 @@ def end(layout: Layout, client: Client) -> None:
     procs = {*table.services.get(NAME, ()), *(p for p in table.values() if p.pid == found)}
     with contextlib.suppress(NotRunningError):
         client("shutdown", but=(SHUTDOWN_STATE,))
-    for proc in _left(procs):
+    for proc in _left(procs, client):
         proc.signal(signal.SIGKILL)
-    if left := _left(procs):
+    if left := _left(procs, client):
         raise PdlaunchError(f"cannot be killed: {', '.join(map(str, left))}")
     socket(layout).unlink(missing_ok=True)
     pidfile(layout).unlink(missing_ok=True)
@@ -115,11 +115,14 @@ def _lift_memlock(process: int) -> None:
         resource.prlimit(process, resource.RLIMIT_MEMLOCK, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
-def _left(procs: Collection[Proc]) -> list[Proc]:
+def _left(procs: Collection[Proc], client: Client) -> list[Proc]:
     """Those that still live when all are gone or the time is up."""
     deadline = time.monotonic() + _ENDED
     while (left := [proc for proc in procs if proc.alive()]) and time.monotonic() < deadline:
         time.sleep(0.02)
+        with contextlib.suppress(NotRunningError):
+            # Any call wakes it: it sleeps for a second where its listener ends just after it has looked.
+            client("getState", but=(SHUTDOWN_STATE,))
     return left
 
 

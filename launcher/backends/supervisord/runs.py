@@ -32,8 +32,13 @@ def folder(layout: Layout) -> Path:
 
 
 def ask(layout: Layout, name: str) -> None:
-    """Write down that `name` is wanted, with a clean record."""
-    files.replace(_path(layout, name), f"{time.time():.3f} asked\n")
+    """Write down that `name` is wanted, with a clean record; raises PdlaunchError where the system refuses.
+
+    It is there or not; what it says may be lost with the power, so nothing waits for the disk.
+    """
+    path = _path(layout, name)
+    with files.in_words(path):
+        path.write_text(f"{time.time():.3f} asked\n")
 
 
 def started(layout: Layout, name: str, pid: int) -> None:
