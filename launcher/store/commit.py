@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 
 from launcher.plan.model import Plan
 from launcher.render.bundle import Bundle
 from launcher.render.layout import Layout
 from launcher.store.files import TEMPORARY, remove_tree, sync_folder, write
-from launcher.store.generation import ABOUT, ENGINE, OWN_NAMES, PLAN, PROFILE, SEAL, About, Seal
+from launcher.store.generation import ABOUT, ENGINE, LOCK, OWN_NAMES, PLAN, PROFILE, SEAL, About, Seal
 from launcher.store.identity import canonical, plan_digest, service_digests
 
 
 def write_generation(
-    layout: Layout, about: About, *, profile: bytes, plan: Plan, bundle: Bundle, snapshot: str | None
+    layout: Layout,
+    about: About,
+    *,
+    profile: bytes,
+    plan: Plan,
+    bundle: Bundle,
+    snapshot: str | None,
+    lock: Callable[[About], str] | None = None,
 ) -> str:
     """Put generation ``about.number`` in place and return the SHA-256 of its seal.
 
@@ -29,6 +36,7 @@ def write_generation(
         PROFILE: (profile, 0o444),
         PLAN: (canonical(plan.model_dump(mode="json")).encode(), 0o444),
         ABOUT: (canonical(about.model_dump(mode="json")).encode(), 0o444),
+        **({LOCK: (lock(about).encode(), 0o444)} if lock else {}),
         **{_safe(name): (f.text.encode(), 0o555 if f.mode & 0o111 else 0o444) for name, f in bundle.files.items()},
     }
     seal = Seal(

@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import ValidationError
 
@@ -17,10 +17,14 @@ from launcher.frozen import Frozen
 from launcher.plan.model import Plan
 from launcher.render.layout import Layout
 
+if TYPE_CHECKING:
+    from launcher.lock import Lock
+
 FORMAT = 1
 """Of the folder as a whole; a higher one was written by a newer pdlaunch."""
 PROFILE, PLAN, ABOUT, SEAL, ENGINE = "profile.yaml", "plan.json", "about.json", "manifest.json", "engine"
-OWN_NAMES = frozenset({PROFILE, PLAN, ABOUT, SEAL, ENGINE})
+LOCK = "lock.yaml"
+OWN_NAMES = frozenset({PROFILE, PLAN, ABOUT, SEAL, ENGINE, LOCK})
 """Names in a generation's folder that no rendered file may take."""
 
 Section = TypeVar("Section", bound=Frozen)
@@ -86,6 +90,18 @@ class Generation:
     def profile(self) -> bytes:
         """The profile as it was written, to the byte."""
         return self._read(PROFILE)
+
+    @cached_property
+    def lock(self) -> Lock | None:
+        """The lock as it was written before the first start; None for a generation that was made without one."""
+        if LOCK not in self.seal.files:
+            return None
+        from launcher.lock import from_yaml  # YAML is read only for who asks
+
+        content = self._read(LOCK)
+        if hashlib.sha256(content).hexdigest() != self.seal.files[LOCK]:
+            raise self._damaged(LOCK, "was cut short or edited")
+        return from_yaml(content.decode(), self.path / LOCK)
 
     def _load(self, name: str, model: type[Section]) -> Section:
         content = self._read(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 
 from launcher import __version__
 from launcher.errors import InputError, PdlaunchError
@@ -76,8 +77,11 @@ class Store:
         by: str,
         why: str | None = None,
         source: str | None = None,
+        lock: Callable[[About], str] | None = None,
     ) -> Generation:
         """Write the next generation, `next_number()`, for good; nothing points to it yet.
+
+        `lock` gives the text of its lock, once its number and time are known.
 
         Raises:
             PdlaunchError: no space, no permission, or no such snapshot; nothing was changed.
@@ -89,7 +93,13 @@ class Store:
         with in_words(f"write generation {number}", self.layout.state):
             make_folder(self.layout.generations)
             seal = write_generation(
-                self.layout, about, profile=profile_text, plan=plan, bundle=bundle, snapshot=snapshot_digest
+                self.layout,
+                about,
+                profile=profile_text,
+                plan=plan,
+                bundle=bundle,
+                snapshot=snapshot_digest,
+                lock=lock,
             )
         self.journal.append(Event(what="committed", by=by, why=why, generation=number, details={"seal": seal}))
         return self.generation(number)
