@@ -264,7 +264,9 @@ class Disk:
             self._renamed.add(str(Path(target).parent))
 
     def _later(self, what: str) -> None:
-        """The next step must not reach the disk before the name that the last one gave."""
+        """The next step must not reach the disk before the name that the last one gave, or before its journal line."""
+        journals = [path for path in self._dirty if path.endswith("journal.jsonl") and path not in what]
+        self.faults += [f"{path} was not on the disk before: {what}" for path in journals]
         self.faults += [f"a new name in {folder} was not on the disk before: {what}" for folder in self._renamed]
 
 
