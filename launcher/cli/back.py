@@ -16,19 +16,25 @@ from launcher.errors import InputError
 
 
 def rollback(
-    to: Annotated[str, typer.Option("--to", metavar="GENERATION", help="A number, or -1 for the one before.")],
+    to: Annotated[
+        str, typer.Option("--to", metavar="GENERATION", help="A number, -1, a name, a time (12:00, 2h) or good.")
+    ],
     deployment: Deployment = None,
     why: Why = None,
     yes: Yes = False,
     dry_run: DryRun = False,
 ) -> int:
     """Bring an earlier generation back, exactly as it was recorded; no check refuses it."""
-    from launcher.operations.rollback import number_of, way_back
+    from launcher.operations.generations import meant
     from launcher.operations.rollback import rollback as go_back
+    from launcher.operations.rollback import way_back
     from launcher.operations.selecting import select
 
     store = select(deployment)
-    number = number_of(store, to)
+    chosen = meant(store, to)
+    number = chosen.number
+    if chosen.said:
+        note(chosen.said)
     way = way_back(store, number)
     note(views.way(way))
     if dry_run:

@@ -154,17 +154,17 @@ def history(rows: tuple[Row, ...]) -> str:
     """The generations, newest first."""
     from launcher.operations.proving import count
 
-    head = ("gen", "written", "by", "why", "served", "proven", "verdict", "")
+    head = ("gen", "since", "by", "why", "ran", "proven", "verdict", "")
     lines = [
         (
             str(row.generation),
-            _when(row.written),
+            _when(row.since or row.written),
             row.by,
             row.why or "-",
             duration(row.served) if row.served is not None else "-",
             count(row.proven) if row.proven else "-",
             row.verdict,
-            "current" if row.current else "",
+            ", ".join((*row.names, *(["current"] if row.current else []))),
         )
         for row in rows
     ]

@@ -59,9 +59,9 @@ def _given(word: str, store: Store | None) -> Given:
         backend = store.generation(current).plan.backend if store and current is not None else None
         return of_file(Path(word), backend)
     store = _required(store)
-    from launcher.operations.rollback import number_of
+    from launcher.operations.generations import meant
 
-    number = number_of(store, word)
+    number = meant(store, word).number
     return of_generation(
         store.generation(number), store, None if word.lstrip("-").isdecimal() else f"{word} ({number})"
     )

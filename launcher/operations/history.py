@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import defaultdict
+from collections.abc import Sequence
 
 from launcher.frozen import Frozen
+from launcher.operations.timeline import Span, spans
 from launcher.store import Event, Store
+from launcher.store.names import names_in
 
 SCHEMA = 1
 
@@ -14,76 +18,74 @@ class Row(Frozen):
     """One generation."""
 
     generation: int
+    names: tuple[str, ...]
     written: str
     """ISO 8601."""
+    since: str | None
+    """When it last began to serve, ISO 8601."""
     by: str
     why: str | None
     current: bool
     served: float | None
-    """Seconds that it was the current one, as long as nothing was stopped."""
+    """Seconds that it served in all."""
     verdict: str
-    """``served``, ``serves``, ``failed: why`` or ``never started``."""
+    """``serves``, ``served``, ``failed: …``, ``interrupted: …`` or ``never started``."""
     proven: int | None
     """Tokens of the longest prompt that was answered."""
 
 
 def history(store: Store) -> tuple[Row, ...]:
-    """Every generation, newest first."""
+    """Every generation that is still there, newest first; the journal is read once and no generation is opened."""
     events = store.journal.events()
-    numbers = set(store.numbers())
+    there = set(store.numbers())
     current = store.current()
-    committed = {e.generation: e for e in events if e.what == "committed" and e.generation in numbers}
-    return tuple(_row(n, committed[n], events, current) for n in sorted(numbers, reverse=True) if n in committed)
+    now = dt.datetime.now().astimezone()
+    served: dict[int, list[Span]] = defaultdict(list)
+    for span in spans(events):
+        served[span.generation].append(span)
+    about: dict[int, list[Event]] = defaultdict(list)
+    for event in events:
+        if event.generation in there:
+            about[event.generation].append(event)
+    names: dict[int, list[str]] = defaultdict(list)
+    for name, number in names_in(events).items():
+        names[number].append(name)
+    return tuple(
+        _row(number, about[number], served[number], tuple(names[number]), number == current, now)
+        for number in sorted(there, reverse=True)
+    )
 
 
-def _row(number: int, committed: Event, events: tuple[Event, ...], current: int | None) -> Row:
-    serving = _spans(number, events)
-    ended = [e for e in events if e.what == "finished" and e.generation == number]
-    proofs = [e.details.get("tokens") for e in events if e.what == "proved" and e.generation == number]
+def _row(
+    number: int,
+    events: Sequence[Event],
+    serving: Sequence[Span],
+    names: tuple[str, ...],
+    current: bool,
+    now: dt.datetime,
+) -> Row:
+    committed = next((e for e in events if e.what == "committed"), events[0] if events else None)
+    proofs = [e.details.get("tokens") for e in events if e.what == "proved"]
     return Row(
         generation=number,
-        written=committed.at.isoformat(timespec="seconds"),
-        by=committed.by,
-        why=committed.why,
-        current=number == current,
-        served=sum(serving) if serving else None,
-        verdict=_verdict(ended, open_ended=bool(_open(number, events)), served=bool(serving)),
+        names=names,
+        written=committed.at.isoformat(timespec="seconds") if committed else "",
+        since=serving[-1].start.isoformat(timespec="seconds") if serving else None,
+        by=committed.by if committed else "unknown",
+        why=committed.why if committed else None,
+        current=current,
+        served=sum(span.seconds(now) for span in serving) if serving else None,
+        verdict=_verdict(events, serving),
         proven=max((t for t in proofs if isinstance(t, int)), default=None),
     )
 
 
-def _verdict(ended: list[Event], *, open_ended: bool, served: bool) -> str:
-    if open_ended:
+def _verdict(events: Sequence[Event], serving: Sequence[Span]) -> str:
+    if serving and serving[-1].end is None:
         return "serves"
-    if served:
+    if serving:
         return "served"
+    ended = [e for e in events if e.what == "finished"]
     if ended and ended[-1].details.get("outcome") != "done":
         return f"{ended[-1].details.get('outcome')}: {ended[-1].why or 'no reason noted'}".splitlines()[0]
     return "never started"
-
-
-def _open(number: int, events: tuple[Event, ...]) -> dt.datetime | None:
-    """Since when the generation serves, if nothing ended that."""
-    since = None
-    for event in events:
-        if event.what == "current":
-            since = event.at if event.generation == number else None
-        elif event.what == "finished" and event.details.get("operation") == "down":
-            since = None
-    return since
-
-
-def _spans(number: int, events: tuple[Event, ...]) -> list[float]:
-    """Seconds of each stretch in which the generation was the current one and nothing was stopped."""
-    spans: list[float] = []
-    since: dt.datetime | None = None
-    for event in events:
-        ends = event.what == "current" or (event.what == "finished" and event.details.get("operation") == "down")
-        if since and ends:
-            spans.append((event.at - since).total_seconds())
-            since = None
-        if event.what == "current" and event.generation == number:
-            since = event.at
-    if since:
-        spans.append((dt.datetime.now().astimezone() - since).total_seconds())
-    return spans

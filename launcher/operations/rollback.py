@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from launcher.compare import Change, changes
-from launcher.errors import InputError, PdlaunchError, ReturnedError
+from launcher.errors import PdlaunchError, ReturnedError
 from launcher.operations.arriving import arrive
 from launcher.operations.driving import backend_of
 from launcher.operations.events import Event, Report
@@ -13,7 +13,8 @@ from launcher.operations.going import Arrived, etas, find_move
 from launcher.operations.interrupts import interruptible
 from launcher.operations.moving import Move
 from launcher.operations.presence import hold_is_alive
-from launcher.store import Generation, Store, claim, resources, who, writer
+from launcher.operations.taking_over import writer_in_front
+from launcher.store import Generation, Store, claim, resources, who
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ def rollback(store: Store, number: int, report: Report, *, why: str | None = Non
             + (f" (and {len(damage) - 1} more)" if damage[1:] else ""),
             hint="pdlaunch history shows the others",
         )
-    with interruptible(), writer(store.layout, "rollback", by, why):
+    with interruptible(), writer_in_front(store.layout, "rollback", report, by=by, why=why):
         store.recover(by=by)
         former = store.current()
         claim(store.layout, resources(generation.plan), by=by, why=why, is_alive=hold_is_alive)
@@ -75,17 +76,3 @@ def _return(store: Store, former: int, report: Report, *, by: str, failed: int) 
     generation = store.generation(former)
     claim(store.layout, resources(generation.plan), by=by, is_alive=hold_is_alive)
     arrive(generation, store, report, operation="return", by=by, why=f"generation {failed} did not come up")
-
-
-def number_of(store: Store, text: str) -> int:
-    """The generation that `text` means: a number, or ``-1`` for the one before the current."""
-    if not text.lstrip("-").isdecimal():
-        raise InputError(f"{text!r} is no generation", hint="a number, or -1 for the one before: pdlaunch history")
-    value = int(text)
-    if value >= 0:
-        return value
-    current = store.current()
-    served = [n for n in store.numbers() if current is None or n < current]
-    if len(served) < -value:
-        raise InputError(f"there is no generation {text}: {len(served)} came before", hint="pdlaunch history")
-    return served[value]
