@@ -1,5 +1,6 @@
 """The room of knobs: what an engine's flags and variables are, read from its source without importing it."""
 
+from launcher.knobs.changes import Change, env_changes, flag_changes
 from launcher.knobs.facts import (
     DynamicRead,
     EngineKnobs,
@@ -14,11 +15,12 @@ from launcher.knobs.facts import (
     Value,
     Write,
 )
-from launcher.knobs.harvest.engine import declarations, harvest
-from launcher.knobs.lookup import Abbreviation, Unknown, find_env, find_flag, nearest
+from launcher.knobs.harvest.engine import declarations, harvest, harvest_router
+from launcher.knobs.lookup import Abbreviation, Unknown, find_env, find_flag, flipped, nearest
 
 __all__ = [
     "Abbreviation",
+    "Change",
     "DynamicRead",
     "EngineKnobs",
     "EnvKnob",
@@ -33,8 +35,12 @@ __all__ = [
     "Value",
     "Write",
     "declarations",
+    "env_changes",
     "find_env",
     "find_flag",
+    "flag_changes",
+    "flipped",
     "harvest",
+    "harvest_router",
     "nearest",
 ]

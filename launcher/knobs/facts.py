@@ -5,6 +5,7 @@ Facts only. What is safe, dangerous or advisable is the catalogue's to say.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
@@ -22,17 +23,21 @@ class Place(NamedTuple):
 
     @property
     def part(self) -> str:
-        """What the file belongs to: ``server``, ``test``, ``bench`` or ``diffusion`` (a server of its own)."""
-        folders = self.file.split("/")
-        if not _TESTS.isdisjoint(folders[:-1]) or folders[-1].startswith(("test_", "conftest")):
+        """What the file belongs to: ``server``, ``test``, ``bench`` (and tools), ``diffusion`` (another server)."""
+        *folders, name = self.file.split("/")
+        if not _TESTS.isdisjoint(folders) or _TEST_FILE.match(name):
             return "test"
-        if folders[0] == "multimodal_gen":
+        if folders[:1] == ["multimodal_gen"]:
             return "diffusion"
-        return "bench" if folders[0] in _BENCHES or folders[0].startswith("bench_") else "server"
+        first = folders[0] if folders else name
+        bench = first in _NOT_SERVING or first.startswith("bench_") or not _BENCHES.isdisjoint(folders)
+        return "bench" if bench else "server"
 
 
 _TESTS = frozenset({"test", "tests", "testing", ".agents"})
-_BENCHES = frozenset({"benchmark", "lang", "check_env.py", "compile_deep_gemm.py", "profiler.py"})
+_TEST_FILE = re.compile(r"test_|conftest\.|unit_test\.|\w+_test\.py")
+_BENCHES = frozenset({"benchmark", "benchmarks", "bench"})
+_NOT_SERVING = frozenset({"lang", "check_env.py", "compile_deep_gemm.py", "profiler.py"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,16 +155,21 @@ class Write(NamedTuple):
     place: Place
     value: Value
     how: str
-    """``set`` overwrites, ``default`` keeps what is there, ``clear`` removes."""
+    """``set`` overwrites, ``default`` keeps what is there, ``clear`` removes, ``override`` lasts for a block,
+    ``restore`` puts back what was there."""
     when: str | None = None
     """The innermost condition around it, as written."""
+    platforms: tuple[str, ...] = ()
+    """As for a read."""
 
 
 class Remark(NamedTuple):
     """Why a declared variable may not do what its declaration suggests."""
 
     code: str
-    """``unread``, ``read-as``, ``by-name``, ``elsewhere``, ``overwritten``, ``platform``, ``renamed``, ``removed``."""
+    """What kind of remark it is: ``unread`` (nothing in the server reads it), ``read-as`` (it reads another name),
+    ``by-name`` (read by a computed name, if at all), ``elsewhere`` (left to a library), ``overwritten``, ``platform``
+    (read only by code for others than NVIDIA), ``renamed``, ``flipped`` (renamed to the opposite), ``removed``."""
     text: str
     place: Place | None = None
 

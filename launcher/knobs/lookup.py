@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from launcher.knobs.facts import EngineKnobs, EnvKnob, Flag
@@ -50,6 +50,37 @@ def find_env(knobs: EngineKnobs, name: str) -> EnvKnob | Unknown:
     if name in knobs.env:
         return knobs.env[name]
     return Unknown(nearest(name, knobs.env))
+
+
+def flipped(name: str, names: Iterable[str]) -> str | None:
+    """The one of `names` that says the opposite of `name`, such as ENABLE for DISABLE; None where there is none.
+
+    Its value has to be turned round: to write it in the place of `name` with the same value would do the opposite.
+    """
+    opposites = {_plain(opposite) for opposite in _opposites(_split(name))}
+    return next((each for each in names if _plain(each) in opposites), None)
+
+
+_NEGATIVE = frozenset({"disable", "disabled", "no", "skip", "without"})
+_POSITIVE = frozenset({"enable", "enabled", "use", "with"})
+
+
+def _split(name: str) -> list[str]:
+    words = _plain(name).split("_")
+    return ["sglang", *words[1:]] if words[0] == "sgl" else words
+
+
+def _opposites(words: list[str]) -> Iterator[str]:
+    for at, word in enumerate(words):
+        before, after = words[:at], words[at + 1 :]
+        if word in _NEGATIVE:
+            yield from ("_".join([*before, *other, *after]) for other in ([], *([each] for each in _POSITIVE)))
+        elif word in _POSITIVE:
+            yield from ("_".join([*before, other, *after]) for other in _NEGATIVE)
+    if not _NEGATIVE.isdisjoint(words) or not _POSITIVE.isdisjoint(words):
+        return
+    start = 1 if words[0] in ("sglang", "nccl", "ucx") else 0
+    yield from ("_".join([*words[:start], other, *words[start:]]) for other in _NEGATIVE)
 
 
 def nearest(name: str, names: Iterable[str], n: int = 3) -> tuple[str, ...]:

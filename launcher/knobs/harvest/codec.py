@@ -110,7 +110,7 @@ def _env(row: list[Any]) -> EnvKnob:
         declared=_place(data["declared"]),
         deprecated_at=_place(data["deprecated_at"]),
         reads=tuple(_read(each) for each in data["reads"]),
-        writes=tuple(Write(Place(*place), _value(value), *rest) for place, value, *rest in data["writes"]),
+        writes=tuple(_write(each) for each in data["writes"]),
         remarks=tuple(Remark(code, text, _place(place)) for code, text, place in data["remarks"]),
     )
 
@@ -118,6 +118,11 @@ def _env(row: list[Any]) -> EnvKnob:
 def _read(row: list[Any]) -> Read:
     place, via, reader, default, platforms = row
     return Read(Place(*place), via, _reader(reader), _value(default), tuple(platforms))
+
+
+def _write(row: list[Any]) -> Write:
+    place, value, how, when, platforms = row
+    return Write(Place(*place), _value(value), how, when, tuple(platforms))
 
 
 def _reader(row: list[Any] | None) -> Reader | None:

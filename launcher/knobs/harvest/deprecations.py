@@ -23,6 +23,8 @@ class Deprecation:
     place: Place
     replacement: str | None = None
     note: str = ""
+    transform: str | None = None
+    """How the value is changed on its way to the new name, as written."""
 
 
 def deprecations(tree: SourceTree, module: Module) -> dict[str, Deprecation]:
@@ -79,10 +81,12 @@ class _Walk:
             given |= {keyword.arg: keyword.value for keyword in value.keywords if keyword.arg}
             known = {name: self._value(each, Scope(self._module)) for name, each in given.items()}
             new, note = known.get("replacement"), known.get("note")
+            transform = given.get("transform")
             self.found[old] = Deprecation(
                 self._module.place(key or node),
                 new if isinstance(new, str) else None,
                 note if isinstance(note, str) else "",
+                None if transform is None else source_of(transform),
             )
 
     def follow(self, body: list[ast.stmt], scope: Scope, caller: ast.stmt, depth: int = 0) -> None:
@@ -120,17 +124,19 @@ class _Walk:
             self.follow(body, inner, body[0], depth + 1)
 
     def _retired(self, old: str, body: list[ast.stmt], scope: Scope, statement: ast.stmt) -> None:
-        replacement, note = None, ""
+        replacement = transform = None
+        note = ""
         for node in (inner for step in self._taken(body, scope) for inner in ast.walk(step)):
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
-                target = node.targets[0]
-                new = self._value(target.slice, scope)
-                if source_of(target.value) == "os.environ" and isinstance(new, str):
-                    replacement = new
-            elif isinstance(node, ast.Call) and source_of(node.func) == "warnings.warn" and node.args:
-                text = self._value(node.args[0], scope)
-                note = note or (text if isinstance(text, str) else "")
-        self.found[old] = Deprecation(self._module.place(statement), replacement, note)
+            match node:
+                case ast.Assign(targets=[ast.Subscript(value=target, slice=key)], value=value):
+                    new = self._value(key, scope)
+                    if source_of(target) == "os.environ" and isinstance(new, str):
+                        replacement = new
+                        transform = None if isinstance(value, ast.Subscript) else source_of(value)
+                case ast.Call(args=[first, *_]) if source_of(node.func) == "warnings.warn":
+                    text = self._value(first, scope)
+                    note = note or (text if isinstance(text, str) else "")
+        self.found[old] = Deprecation(self._module.place(statement), replacement, note, transform)
 
     def _taken(self, body: list[ast.stmt], scope: Scope) -> list[ast.stmt]:
         """`body` with each branch that the scope decides replaced by the one taken."""

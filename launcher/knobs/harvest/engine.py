@@ -1,8 +1,7 @@
-"""The harvest of a whole engine: find the package, read what it declares, keep the answer."""
+"""The harvest of a whole engine: find the package, read what it declares and uses, keep the answer."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,58 +11,116 @@ from launcher.errors import InputError
 from launcher.knobs.facts import EngineKnobs, EnvKnob, Note
 from launcher.knobs.harvest.cache import Cache, digest, state_of
 from launcher.knobs.harvest.files import Listing
+from launcher.knobs.harvest.layout import GATEWAY, ROUTER, SGLANG, Layout, version_of
+from launcher.knobs.harvest.wheel import unpacked
 
 if TYPE_CHECKING:
     from launcher.knobs.harvest.source import Module
 
-_SERVER_ARGS, _ENVIRON = "srt/server_args.py", "srt/environ.py"
-_INSIDE = (".", "sglang", "python/sglang")
-
-
-def package_in(path: Path) -> Path:
-    """The ``sglang`` package in `path`: the package itself, the folder around it, or a checkout.
-
-    Raises InputError where there is none, or only half of one.
-    """
-    for inside in _INSIDE:
-        package = (path / inside).resolve()
-        if (package / _SERVER_ARGS).is_file():
-            return package
-    if not path.exists():
-        raise InputError(f"{path} does not exist", hint="name the folder that holds sglang/srt/server_args.py")
-    half = next(((path / inside).resolve() for inside in _INSIDE if (path / inside / "srt").is_dir()), None)
-    if half is not None:
-        raise InputError(
-            f"{half} is half an SGLang: {_SERVER_ARGS} is missing, so its flags cannot be read",
-            hint="install it again, or name another engine",
-        )
-    raise InputError(f"{path} holds no SGLang", hint="name the folder that holds sglang/srt/server_args.py")
-
 
 def harvest(package_dir: Path, *, cache_dir: Path | None = None) -> EngineKnobs:
-    """Everything that the engine in `package_dir` knows of flags and variables, from its source alone.
+    """Everything that the SGLang in `package_dir` knows of flags and variables, from its source alone.
 
-    `package_dir` is the package, the folder around it, or a checkout. Seconds the first time, a tenth of one when kept
-    in `cache_dir` and unchanged. Raises InputError for a folder that is no SGLang, or whose declarations do not parse;
+    `package_dir` is the package, the folder around it, a checkout, or a wheel. Seconds the first time, a tenth of one
+    when kept in `cache_dir` and unchanged. Raises InputError for what is no SGLang, or whose declarations do not parse;
     anything smaller that cannot be read is in the result's `notes`.
     """
-    package = package_in(package_dir)
+    return _whole(SGLANG, package_dir, cache_dir)
+
+
+def harvest_router(package_dir: Path, *, cache_dir: Path | None = None) -> EngineKnobs:
+    """Everything that the router in `package_dir`, sglang-router or smg, knows of flags and variables.
+
+    As `harvest`. What the router's compiled part decides, such as the list of its parsers, stays an expression.
+    """
+    is_gateway = package_dir.name == GATEWAY.package or (package_dir / GATEWAY.package).is_dir()
+    is_router = package_dir.name == ROUTER.package or (package_dir / ROUTER.package).is_dir()
+    return _whole(GATEWAY if is_gateway and not is_router else ROUTER, package_dir, cache_dir)
+
+
+def declarations(package_dir: Path, *, cache_dir: Path | None = None) -> EngineKnobs:
+    """The flags and the registry of the SGLang in `package_dir`; not who reads them (`harvest` does that).
+
+    Milliseconds when kept in `cache_dir` and unchanged, under a second otherwise. Raises as `harvest`.
+    """
+    return _declared(SGLANG, SGLANG.find(package_dir), cache_dir)
+
+
+def _whole(layout: Layout, path: Path, cache_dir: Path | None) -> EngineKnobs:
+    if path.is_file() and path.suffix == ".whl":
+        return _wheel(layout, path.resolve(), cache_dir)
+    package = layout.find(path)
     listing = Listing(package)
     state = digest(listing.files)
     cache = Cache(cache_dir, package, "whole")
     known = cache.load(state)
     if known is not None:
         return known
-    found = _with_uses(declarations(package, cache_dir=cache_dir), package, listing)
+    found = _with_uses(_declared(layout, package, cache_dir), layout, package, listing)
     cache.store(found, state)
     return found
 
 
-def _with_uses(declared: EngineKnobs, package: Path, listing: Listing) -> EngineKnobs:
+def _wheel(layout: Layout, wheel: Path, cache_dir: Path | None) -> EngineKnobs:
+    state = state_of(wheel.parent, (wheel.name,))
+    cache = Cache(cache_dir, wheel, "wheel")
+    known = cache.load(state)
+    if known is not None:
+        return known
+    with unpacked(wheel) as folder:
+        found = _whole(layout, folder, None)
+    cache.store(found, state)
+    return found
+
+
+def _declared(layout: Layout, package: Path, cache_dir: Path | None) -> EngineKnobs:
+    cache = Cache(cache_dir, package, "declared")
+    known = cache.load()
+    if known is not None:
+        return known
+    found, files = _read_declarations(layout, package)
+    cache.store(found, state_of(package, files), files)
+    return found
+
+
+def _read_declarations(layout: Layout, package: Path) -> tuple[EngineKnobs, tuple[str, ...]]:
+    # Imported here: a kept harvest needs none of it.
+    from launcher.knobs.harvest.deprecations import legacy_prefixes
+    from launcher.knobs.harvest.parser import ParserHarvest
+    from launcher.knobs.harvest.registry import registry
+    from launcher.knobs.harvest.source import SourceTree
+
+    tree = SourceTree(package, name=layout.package)
+    arguments = _required(tree.module(tree.name_of(layout.arguments)), tree.notes, package / layout.arguments)
+    environ = None
+    if layout.registry is not None and (package / layout.registry).exists():
+        environ = _required(tree.module(tree.name_of(layout.registry)), tree.notes, package / layout.registry)
+    env: Mapping[str, EnvKnob] = {} if environ is None else registry(tree, environ)
+    try:
+        parser = ParserHarvest(tree, arguments, layout.owner, {name: knob.default for name, knob in env.items()})
+    except LookupError as error:
+        raise InputError(
+            f"{package / layout.arguments} declares no class {layout.owner}: no {layout.title} that is understood",
+            hint="name another engine",
+        ) from error
+    parser.run()
+    found = EngineKnobs(
+        engine=layout.package,
+        version=version_of(package),
+        flags=parser.flags,
+        env=env,
+        legacy_prefixes={} if environ is None else legacy_prefixes(environ),
+        notes=(*tree.notes, *parser.notes),
+        whole=False,
+    )
+    return found, (*tree.asked, "_version.py", "version.py")
+
+
+def _with_uses(declared: EngineKnobs, layout: Layout, package: Path, listing: Listing) -> EngineKnobs:
     from launcher.knobs.harvest.status import joined
     from launcher.knobs.harvest.sweep import sweep
 
-    found = sweep(package, "sglang", listing.files)
+    found = sweep(package, layout.package, listing.files)
     env = joined(declared.env, found)
     return replace(
         declared,
@@ -75,73 +132,10 @@ def _with_uses(declared: EngineKnobs, package: Path, listing: Listing) -> Engine
     )
 
 
-def declarations(package_dir: Path, *, cache_dir: Path | None = None) -> EngineKnobs:
-    """The flags and the registry of the engine in `package_dir`; not who reads them (`harvest` does that).
-
-    Milliseconds when kept in `cache_dir` and unchanged, under a second otherwise. Raises InputError for a folder that
-    is no SGLang, or whose declarations do not parse.
-    """
-    package = package_in(package_dir)
-    cache = Cache(cache_dir, package, "declared")
-    known = cache.load()
-    if known is not None:
-        return known
-    found, files = _read_declarations(package)
-    cache.store(found, state_of(package, files), files)
-    return found
-
-
-def _read_declarations(package: Path) -> tuple[EngineKnobs, tuple[str, ...]]:
-    # Imported here: a kept harvest needs none of it.
-    from launcher.knobs.harvest.deprecations import legacy_prefixes
-    from launcher.knobs.harvest.parser import ParserHarvest
-    from launcher.knobs.harvest.registry import registry
-    from launcher.knobs.harvest.source import SourceTree
-
-    tree = SourceTree(package, name="sglang")
-    arguments = _required(tree.module("sglang.srt.server_args"), tree.notes, package / _SERVER_ARGS)
-    environ = tree.module("sglang.srt.environ")
-    if (package / _ENVIRON).exists():
-        environ = _required(environ, tree.notes, package / _ENVIRON)
-    env: Mapping[str, EnvKnob] = {} if environ is None else registry(tree, environ)
-    try:
-        parser = ParserHarvest(tree, arguments, "ServerArgs", {name: knob.default for name, knob in env.items()})
-    except LookupError as error:
-        raise InputError(
-            f"{package / _SERVER_ARGS} declares no class {error}: this is not an SGLang that is understood",
-            hint="name another engine",
-        ) from error
-    parser.run()
-    found = EngineKnobs(
-        engine="sglang",
-        version=_version(package),
-        flags=parser.flags,
-        env=env,
-        legacy_prefixes={} if environ is None else legacy_prefixes(environ),
-        notes=(*tree.notes, *parser.notes),
-        whole=False,
-    )
-    return found, (*tree.asked, "_version.py", "version.py")
-
-
 def _required(module: Module | None, notes: list[Note], path: Path) -> Module:
     if module is None:
+        reason = f":{notes[-1].place.line}: {notes[-1].text}" if notes else " is missing"
         raise InputError(
-            f"{path} cannot be read: {notes[-1].place.line}: {notes[-1].text}" if notes else f"{path} is missing",
-            hint="the engine could not start from it either; restore the file",
+            f"{path}{reason}", hint="the engine could not start from it either; restore the file and try again"
         )
     return module
-
-
-def _version(package: Path) -> str | None:
-    """The version that the package states about itself, else the one that its installer recorded beside it."""
-    for file in ("_version.py", "version.py"):
-        try:
-            text = (package / file).read_text("utf-8", errors="replace")
-        except OSError:
-            continue
-        stated = re.search(r"^__version__\s*(?::[^=]+)?=(?:\s*\w+\s*=)*\s*['\"]([^'\"]+)['\"]", text, re.MULTILINE)
-        if stated:
-            return stated.group(1)
-    recorded = [path.name for path in package.parent.glob(f"{package.name}-*.dist-info")]
-    return recorded[0].removeprefix(f"{package.name}-").removesuffix(".dist-info") if len(recorded) == 1 else None

@@ -54,10 +54,14 @@ class Frame:
 
 def condition_text(frame: Frame) -> str | None:
     """The innermost condition around, as written, on one line."""
-    for test, branch in frame.conditions():
-        text = source_of(test) if branch else f"not ({source_of(test)})"
-        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-    return None
+    innermost = next(frame.conditions(), None)
+    if innermost is None:
+        return None
+    test, branch = innermost
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, branch = test.operand, not branch
+    text = source_of(test) if branch else f"not ({source_of(test)})"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
 def conjuncts(test: ast.expr, branch: bool) -> Iterator[tuple[ast.expr, bool]]:

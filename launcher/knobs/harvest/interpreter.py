@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from launcher.knobs.facts import Unevaluated, Value
 from launcher.knobs.harvest.calls import BUILTINS, CONSTANTS, ENVIRONMENT, external, method
@@ -33,13 +33,13 @@ _ENUMS = frozenset({"Enum", "IntEnum", "StrEnum", "IntFlag", "Flag"})
 class Interpreter(Statements):
     """Evaluates names, calls and statements of one source tree.
 
-    `defaults` are the registry's declared defaults, used for ``envs.NAME.get()``; `assumed` collects the names whose
-    default was used, since another value may change the answer.
+    With `defaults`, those of the registry, variables are taken as unset: ``envs.NAME.get()`` is its default. `assumed`
+    collects their names, since another value may change the answer. Without, no read of a variable has a value.
     """
 
-    def __init__(self, tree: SourceTree, defaults: dict[str, Value] | None = None) -> None:
+    def __init__(self, tree: SourceTree, defaults: Mapping[str, Value] | None = None) -> None:
         self.tree = tree
-        self.defaults = defaults or {}
+        self.defaults = defaults
         self.assumed: set[str] = set()
         self.conditions: list[str] = []
         self.hooks: dict[str, Callable[[ast.Call, Scope], object]] = {}
@@ -197,7 +197,7 @@ class Interpreter(Statements):
         known = external(called)
         if known is None and called.name.startswith("builtins."):
             known = BUILTINS.get(called.name.removeprefix("builtins."))
-        if called.name in ENVIRONMENT:
+        if called.name in ENVIRONMENT and self.defaults is not None:
             return self._unset(node, scope)
         if known is None:
             raise UnknowableError(source_of(node))
@@ -208,7 +208,7 @@ class Interpreter(Statements):
         return known(*positional, **keywords)
 
     def _environment(self, variable: EnvRef, attribute: str, node: ast.Call) -> object:
-        if attribute not in ("get", "is_set") or variable.name not in self.defaults:
+        if attribute not in ("get", "is_set") or self.defaults is None or variable.name not in self.defaults:
             raise UnknowableError(source_of(node))
         default = self.defaults[variable.name] if attribute == "get" else False
         if isinstance(default, Unevaluated):

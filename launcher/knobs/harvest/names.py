@@ -97,6 +97,13 @@ class Names:
             raise UnknowableError(source_of(node))
         return values[0]
 
+    def assigned(self, node: ast.expr, frame: Frame) -> list[ast.expr]:
+        """What the function around assigns to the local that `node` names."""
+        function = next(frame.functions(), None)
+        if not isinstance(node, ast.Name) or function is None:
+            return []
+        return list(_assigned(function, node.id))
+
     def _field(self, node: ast.Attribute, owner: ast.ClassDef) -> Resolution:
         try:
             value = self._interpreter.attribute(Class(owner.name, owner, self._module), node.attr)

@@ -23,7 +23,7 @@ class ParserHarvest:
         self.flags: dict[str, Flag] = {"help": _HELP}
         self.notes: list[Note] = []
         self._module = module
-        self._interpreter = Interpreter(tree, dict(defaults))
+        self._interpreter = Interpreter(tree, defaults)
         self._interpreter.hooks.update(
             add_argument=self._add_argument,
             add_argument_group=self._add_group,

@@ -26,9 +26,9 @@ def registry(tree: SourceTree, module: Module) -> dict[str, EnvKnob]:
             knobs.setdefault(old, replace(replaced, deprecated_at=knob.declared))
     for old, found in deprecations(tree, module).items():
         knob = knobs.get(old) or EnvKnob(old, "unknown")
-        knobs[old] = replace(
-            knob, deprecated=found.note, deprecated_at=found.place, replaced_by=found.replacement or knob.replaced_by
-        )
+        note = f"{found.note} (its value through {found.transform})".strip() if found.transform else found.note
+        replaced_by = found.replacement or knob.replaced_by
+        knobs[old] = replace(knob, deprecated=note, deprecated_at=found.place, replaced_by=replaced_by)
         target = knobs.get(found.replacement or "")
         if target is not None and old not in target.aliases:
             knobs[target.name] = replace(target, aliases=(*target.aliases, old))

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from launcher.knobs.facts import EnvKnob, Place, Read, Reader, Remark, Unevaluated, Value, Write
 from launcher.knobs.harvest.sweep import Found
+from launcher.knobs.lookup import flipped
 
 _OWN = ("SGLANG_", "SGL_")
 
@@ -49,9 +50,7 @@ def _narrowest(kind: str, readers: list[Reader]) -> Reader | None:
 
 def _remarks(knob: EnvKnob, knobs: Mapping[str, EnvKnob], found: Found) -> Iterator[Remark]:
     if knob.deprecated_at is not None:
-        code = "renamed" if knob.replaced_by else "removed"
-        forwarded = f"deprecated: the engine copies its value to {knob.replaced_by}" if knob.replaced_by else ""
-        yield Remark(code, forwarded or f"deprecated: {knob.deprecated}".removesuffix(": "), knob.deprecated_at)
+        yield _deprecated(knob, knob.deprecated_at)
     if knob.declared is not None and not knob.read:
         yield from _unread(knob, knobs, found)
     yield from _overwritten(knob)
@@ -59,6 +58,14 @@ def _remarks(knob: EnvKnob, knobs: Mapping[str, EnvKnob], found: Found) -> Itera
     if reads and not any(_on_nvidia(read.platforms) for read in reads):
         named = ", ".join(sorted({name for read in reads for name in read.platforms}))
         yield Remark("platform", f"read only by code for {named}", reads[0].place)
+
+
+def _deprecated(knob: EnvKnob, place: Place) -> Remark:
+    if knob.replaced_by is None:
+        return Remark("removed", f"deprecated: {knob.deprecated}".removesuffix(": "), place)
+    if flipped(knob.name, (knob.replaced_by,)) is not None:
+        return Remark("flipped", f"renamed to its opposite {knob.replaced_by}, to which the engine copies it", place)
+    return Remark("renamed", f"renamed: the engine copies its value to {knob.replaced_by}", place)
 
 
 def _on_nvidia(platforms: tuple[str, ...]) -> bool:
@@ -92,7 +99,7 @@ def _other_names(name: str) -> Iterator[str]:
 
 def _overwritten(knob: EnvKnob) -> Iterator[Remark]:
     for write in knob.writes:
-        if write.how == "set" and write.place.part == "server":
+        if write.how == "set" and write.place.part == "server" and _on_nvidia(write.platforms):
             value = f"the value of {write.value.source}" if isinstance(write.value, Unevaluated) else repr(write.value)
             condition = f" when {write.when}" if write.when else ""
             yield Remark("overwritten", f"the engine sets it to {value}{condition}", write.place)

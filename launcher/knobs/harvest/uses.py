@@ -59,7 +59,8 @@ class Recorder:
         found = self.names.resolve(key, spot.frame)
         if isinstance(found, Known):
             for name in found.names:
-                self.keep_write(spot, name, self.value(value, spot.frame), how)
+                restores = value is not None and self._was_read(value, spot.frame, name)
+                self.keep_write(spot, name, self.value(value, spot.frame), "restore" if restores else how)
         else:
             self.hand_on(spot, found, key, how, Reader("os.environ", "unknown"), value)
 
@@ -106,7 +107,9 @@ class Recorder:
         return [] if made is None else [made, *subclasses(self._module.tree, made)]
 
     def keep_read(self, spot: Spot, name: str, reader: Reader, default: Value) -> None:
-        """A read of `name`."""
+        """A read of `name`; an empty one asks for nothing."""
+        if not name:
+            return
         place = self._place(spot)
         registry = reader.name == "registry"
         self.uses.reads.append(
@@ -118,9 +121,13 @@ class Recorder:
 
     def keep_write(self, spot: Spot, name: str, value: Value, how: str) -> None:
         """A write to `name`; one that only happens where it is unset fills in a default."""
+        if self._is_registry:
+            return  # what the registry forwards is said of the deprecated name
         if how == "set" and keeps_what_is_set(spot.frame, name, self._is_name):
             how = "default"
-        self.uses.writes.append((name, Write(self._place(spot), value, how, condition_text(spot.frame))))
+        place = self._place(spot)
+        on = platforms(place.file, spot.frame)
+        self.uses.writes.append((name, Write(place, value, how, condition_text(spot.frame), on)))
 
     def dynamic(self, spot: Spot, found: str | None) -> None:
         """A name that the source does not decide. The registry's own machinery is none: its names are declared."""
@@ -145,6 +152,16 @@ class Recorder:
             node = node.args[0] if node.args else node
         found = self.names.resolve(node, frame)
         return isinstance(found, Known) and name in found.names
+
+    def _was_read(self, value: ast.expr, frame: Frame, name: str) -> bool:
+        """Whether `value` is what the variable held before: a local that was read from it."""
+        assigned = self.names.assigned(value, frame)
+        return any(isinstance(each, ast.Call | ast.Subscript) and self._reads(each, frame, name) for each in assigned)
+
+    def _reads(self, node: ast.Call | ast.Subscript, frame: Frame, name: str) -> bool:
+        if isinstance(node, ast.Subscript):
+            return self._known.is_environ(node.value, frame) and self._is_name(node.slice, frame, name)
+        return self._is_name(node, frame, name)
 
     def _place(self, spot: Spot) -> Place:
         return Place(self._module.file, spot.node.lineno)
