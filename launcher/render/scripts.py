@@ -12,11 +12,16 @@ from launcher.render.quoting import assignment, comment, word
 from launcher.render.templates import fill
 
 RESERVED = frozenset(
-    {"BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID"}  # read-only in bash
-    | {"PWD", "OLDPWD", "SHLVL", "_"}  # set by bash, removed again by the script
+    {"BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID"}
+    | {"BASHPID", "BASH_ALIASES", "BASH_ARGC", "BASH_ARGV", "BASH_CMDS", "BASH_COMMAND", "BASH_LINENO", "BASH_SOURCE"}
+    | {"BASH_SUBSHELL", "DIRSTACK", "EPOCHREALTIME", "EPOCHSECONDS", "FUNCNAME", "GROUPS", "HISTCMD", "LINENO"}
+    | {"OPTIND", "PIPESTATUS", "RANDOM", "SECONDS", "SRANDOM"}
+    | {"PWD", "OLDPWD", "SHLVL", "_"}
     | {"IFS", "BASH_ENV", "ENV", "POSIXLY_CORRECT", "BASH_XTRACEFD", "env", "argv", "secret", "secrets", "value"}
 )
-"""Names that a script cannot hand over: bash owns them, or the script itself does."""
+"""Names that a script cannot hand over: read-only in bash, changed by bash, removed again by the script, or its own.
+
+Bash's variables: https://www.gnu.org/software/bash/manual/html_node/Bash-Variables.html"""
 _WIDEST = 90
 """Characters of a value that its neighbours' comments still make room for."""
 
