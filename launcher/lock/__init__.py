@@ -1,7 +1,7 @@
 """The lock: what starts, recorded so that a person can read it, git can diff it and another machine agrees."""
 
 from launcher.lock.file import document, from_yaml, is_lock, to_yaml
-from launcher.lock.making import Read, intent_of, lock_of, plan_of
+from launcher.lock.making import Read, bundle_digests, intent_of, lock_of, plan_of
 from launcher.lock.model import SCHEMA, About, Intent, Lock
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "Intent",
     "Lock",
     "Read",
+    "bundle_digests",
     "document",
     "from_yaml",
     "intent_of",

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from launcher.errors import InputError
 from launcher.lock.model import SCHEMA, About, Intent, Lock
 from launcher.lock.origins import compact, expand, match
+from launcher.lock.validating import require_end, require_schema, validated
 from launcher.lock.yaml_reading import Place, load, refused
 from launcher.lock.yaml_writing import Flow, dump
 
@@ -84,32 +81,18 @@ def from_yaml(text: str, where: Path | str) -> Lock:
     newer pdlaunch.
     """
     found, lines = load(text, where)
-    if not isinstance(found, dict) or "lock" not in found:
-        raise refused(where, "is no lock: it does not begin with `lock:`")
     whole = copy.deepcopy(found)
-    _require_schema(found.pop("lock"), where)
-    if not text.endswith("\n"):
-        raise refused(where, "was cut short: its last line has no end", text.count("\n") + 1)
+    require_schema(found, "lock", SCHEMA, where)
+    require_end(text, where)
     written = _take_digests(found, where)
     about = _about_values(found.pop("about", None), where)
-    intent = _validated(Intent, found, lines, where)
+    intent = validated(Intent, found, lines, where)
     _compare(intent, written, where)
-    lock = Lock(intent=intent, about=_validated(About, about, lines, where, ("about",)))
+    lock = Lock(intent=intent, about=validated(About, about, lines, where, ("about",)))
     match(lock, where)
     if document(lock) != whole:  # a default that was left out, a number in another spelling
         raise refused(where, "was cut short or edited: it is not as pdlaunch writes it")
     return lock
-
-
-def _require_schema(schema: Any, where: Path | str) -> None:
-    if schema == SCHEMA and not isinstance(schema, bool):
-        return
-    if isinstance(schema, int) and schema > SCHEMA:
-        raise InputError(
-            f"{where}: has the schema `lock: {schema}`, and this pdlaunch knows {SCHEMA}: a newer one wrote it",
-            hint="pip install -U pdlaunch, or lock the profile again with this one: pdlaunch lock PROFILE",
-        )
-    raise refused(where, f"lock: {schema!r} is no schema; this pdlaunch writes {SCHEMA}")
 
 
 def _take_digests(found: dict[str, Any], where: Path | str) -> dict[Place, Any]:
@@ -144,17 +127,6 @@ def _about_values(about: Any, where: Path | str) -> dict[str, Any]:
         values["source"] = values.pop("from")
     origins = _mapping(values.get("origins"), "about.origins", where)
     return {**values, "origins": {name: expand(found) for name, found in origins.items()}}
-
-
-def _validated(model: Any, values: Any, lines: Mapping[Place, int], where: Path | str, above: Place = ()) -> Any:
-    try:
-        return model.model_validate_json(json.dumps(values))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = (*above, *first["loc"])
-        line = next((lines[place[:n]] for n in range(len(place), 0, -1) if place[:n] in lines), None)
-        name = ".".join(map(str, place))
-        raise refused(where, f"was cut short or edited: {name}: {first['msg'].lower()}", line) from None
 
 
 def _compare(intent: Intent, written: Mapping[Place, Any], where: Path | str) -> None:

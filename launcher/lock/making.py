@@ -26,7 +26,7 @@ from launcher.lock.model import (
 from launcher.lock.origins import origins_of
 from launcher.plan.model import DIGEST, EngineUse, Origin, Plan, Service
 from launcher.profile.model import Profile, Ready
-from launcher.render import Bundle, Layout, render
+from launcher.render import Layout, render
 
 _NOWHERE = Layout(deployment="any", state=Path("/state"), cache=Path("/cache"), run=Path("/run"))
 """Stands for the folders of a machine, so that two machines render the same."""
@@ -69,7 +69,7 @@ def intent_of(plan: Plan, profile: Profile | None, read: Read) -> Intent:
         ),
         transfer=Transfer(kind=plan.transfer, nixl=read.nixl, ucx=read.ucx),
         router=LockedRouter(kind="sglang-router", version=read.router) if read.router else None,
-        bundle=_bundle(plan).digests(),
+        bundle=bundle_digests(plan),
         backend=plan.backend,
         ready=Readiness(**plan.ready.model_dump(), chunk=plan.chunk, context=plan.context),
         stop=plan.stop,
@@ -93,10 +93,10 @@ def _locked(service: Service) -> LockedService:
     )
 
 
-def _bundle(plan: Plan) -> Bundle:
-    """The plan's files as they would be anywhere: a line moved in the profile, or two keys of it, change none."""
+def bundle_digests(plan: Plan) -> dict[str, str]:
+    """SHA-256 of the plan's files as they would be anywhere: a line moved in the profile, or two keys, change none."""
     bare = tuple(_without_origins(service) for service in plan.services)
-    return render(plan.model_copy(update={"services": bare}), _NOWHERE)
+    return render(plan.model_copy(update={"services": bare}), _NOWHERE).digests()
 
 
 def _without_origins(service: Service) -> Service:

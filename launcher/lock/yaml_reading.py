@@ -19,7 +19,7 @@ DEEPEST = 12
 """Levels; a lock has seven."""
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "~": None}
-_WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,30})")
+_WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,400})")
 _BROKEN = re.compile(r"-?(?:0|[1-9][0-9]*)\.[0-9]+(?:e[-+][0-9]+)?")
 
 

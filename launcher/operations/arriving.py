@@ -11,6 +11,7 @@ from launcher.operations.driving import backend_of
 from launcher.operations.events import Event, Report
 from launcher.operations.going import Arrived, go
 from launcher.operations.interrupts import Interrupted
+from launcher.operations.receipts import keep_receipts
 from launcher.plan import Plan
 from launcher.profile import Stop
 from launcher.store import Generation, Store, release, resources
@@ -51,6 +52,7 @@ def arrive(
         raise
     store.finish("done", by=by, why=why)
     release(store.layout, keep=resources(plan))
+    keep_receipts(generation, store, report, by=by)
     return arrived
 
 

@@ -1,4 +1,4 @@
-"""What a lock records of the engine beside the plan: what of its source was edited, what lies around it."""
+"""What a lock records of the engine beside the plan: what of its source was edited, and the packages around it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from launcher.engines.baseline import edited, record
 from launcher.engines.checkout import head
 from launcher.engines.environment import Environment, environment_at
 from launcher.engines.manifest import Manifest
-from launcher.lock import Read
+from launcher.lock import Intent, Read
 from launcher.operations.checking import Checked
 from launcher.store import cache_dir
 
@@ -16,21 +16,38 @@ _NIXL = ("nixl-cu13", "nixl-cu12", "nixl")
 """Distributions that may carry the library; `nixl` itself is a front."""
 
 
-def read_engine(checked: Checked, tree: Manifest | None) -> Read:
-    """What is read of the engine that `checked` found; `tree` is its source as it is now."""
+def read_engine(checked: Checked) -> Read:
+    """What lies around the engine that `checked` found; what was edited in it is `with_edits`'s to say."""
     engine, router = checked.facts.engine, checked.facts.router
     package = checked.roots.get("sglang")
-    commit = head(package) if package else None
     environment = environment_at(Path(engine.python).parents[1]) if engine and package else None
     return Read(
         package=str(package) if package else None,
-        head=commit,
-        edited=edited(tree, package, commit, cache=cache_dir() / "git-objects.json") if tree and package else None,
+        head=head(package) if package else None,
         packages=engine.distributions if engine else {},
         nixl=environment.version_of("nixl", *_NIXL) if environment else None,
         ucx=_ucx(environment) if environment else None,
         router=router.version if router else None,
     )
+
+
+def with_edits(read: Read, tree: Manifest | None) -> Read:
+    """`read` with the files of `tree` that differ from the checkout's commit or the package's RECORD."""
+    if tree is None or read.package is None:
+        return read
+    found = edited(tree, Path(read.package), read.head, cache=cache_dir() / "git-objects.json")
+    return read.model_copy(update={"edited": found})
+
+
+def same_packages(intent: Intent, read: Read) -> bool:
+    """Whether what lies around the engine is what the lock recorded."""
+    recorded = (
+        intent.engine.packages.versions,
+        intent.transfer.nixl,
+        intent.transfer.ucx,
+        intent.router.version if intent.router else None,
+    )
+    return recorded == (read.packages, read.nixl, read.ucx, read.router)
 
 
 def _ucx(environment: Environment) -> str | None:

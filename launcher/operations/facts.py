@@ -47,7 +47,7 @@ def gather(loaded: Loaded) -> Gathered:
     if engine.kind == "simulator":
         return Gathered(
             facts.model_copy(update={"engine": _serving(simulator(), None)}),
-            _simulator_roots(engine.source),
+            simulator_roots(engine.source),
             router_package=router_package,
         )
     findings: list[Finding] = []
@@ -145,6 +145,7 @@ def _same_version(version: str | None) -> Path | None:
     return describe(installed.venv).package
 
 
-def _simulator_roots(source: str | None) -> dict[str, Path]:
+def simulator_roots(source: str | None) -> dict[str, Path]:
+    """The simulator's source, as a snapshot takes it: pdlaunch's own, or the one in the checkout at `source`."""
     home = Path(source) if source else Path(launcher.__file__).parents[1]
     return {name: home / name for name in _MODULES}

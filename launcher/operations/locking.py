@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from launcher.compare import Change, changes
-from launcher.engines.manifest import Manifest, manifest
+from launcher.engines.manifest import manifest
 from launcher.engines.whole import write_whole
 from launcher.errors import InputError, Problem
 from launcher.lock import Intent, Lock, from_yaml, intent_of, lock_of, plan_of, to_yaml
 from launcher.lock.difference import Difference, differences
 from launcher.operations.checking import Checked, check, sound
-from launcher.operations.engine_reading import read_engine
+from launcher.operations.engine_reading import read_engine, with_edits
 from launcher.plan import Plan, resolve
-from launcher.store import About, layout, who
+from launcher.store import layout, who
 from launcher.store.files import in_words
 from launcher.store.journal import now
 
@@ -116,27 +115,7 @@ def _intent(checked: Checked, backend: str | None) -> tuple[Plan, Intent]:
     tree = manifest(checked.roots, cache=place.cache / f"hashes-{place.deployment}.json") if checked.roots else None
     facts = checked.facts.model_copy(update={"snapshot": tree.digest if tree else None})
     plan = resolve(checked.loaded, facts, backend=backend)
-    return plan, intent_of(plan, checked.loaded.profile, read_engine(checked, tree))
-
-
-def lock_for(checked: Checked, plan: Plan, tree: Manifest | None) -> Callable[[About], str]:
-    """The text of a generation's lock, once its number is known."""
-    intent = intent_of(plan, checked.loaded.profile, read_engine(checked, tree))
-
-    def text(about: About) -> str:
-        return to_yaml(
-            lock_of(
-                intent,
-                plan,
-                by=about.by,
-                written=about.written.replace(microsecond=0),
-                why=about.why,
-                generation=about.number,
-                source=about.source,
-            )
-        )
-
-    return text
+    return plan, intent_of(plan, checked.loaded.profile, with_edits(read_engine(checked), tree))
 
 
 def _moment() -> dt.datetime:

@@ -1,4 +1,4 @@
-"""`up`: from a profile to a deployment that answers."""
+"""`up`: from a profile or a lock to a deployment that answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 from launcher.errors import PdlaunchError
 from launcher.observe.running import running
 from launcher.operations.arriving import arrive
-from launcher.operations.checking import Checked, check, require_startable, sound
 from launcher.operations.driving import backend_of
 from launcher.operations.events import Event, Report
 from launcher.operations.going import Arrived, find_move
@@ -17,7 +16,7 @@ from launcher.operations.interrupts import interruptible
 from launcher.operations.moving import Move
 from launcher.operations.presence import hold_is_alive
 from launcher.operations.replacing import replace_holders
-from launcher.operations.sealing import seal
+from launcher.operations.starting import Start, start_of
 from launcher.operations.status import status
 from launcher.plan import Plan
 from launcher.store import Store, claim, layout, release, resources, who, writer
@@ -38,18 +37,17 @@ class Up:
 def up(
     profile: Path, report: Report, *, why: str | None = None, backend: str | None = None, replace: bool = False
 ) -> Up:
-    """Bring the profile's deployment into service.
+    """Bring the deployment of a profile, or of a lock, into service.
 
-    Raises InputError for what is wrong with the profile, BusyError for what somebody else holds, and PdlaunchError for
+    Raises InputError for what is wrong with the file, BusyError for what somebody else holds, and PdlaunchError for
     what failed; after a failure nothing of the deployment runs.
     """
     began = time.monotonic()
-    checked = check(profile, backend=backend)
-    plan = sound(checked)
-    require_startable(checked)
+    start = start_of(profile, backend=backend)
+    plan = start.plan
     place = layout(plan.deployment)
     backend_of(plan, place)
-    report(Event("checked", checked.summary(), seconds=time.monotonic() - began))
+    report(Event("checked", start.summary, seconds=time.monotonic() - began))
     by = who()
     with interruptible(), writer(place, "up", by, why):
         store = Store(place)
@@ -58,13 +56,13 @@ def up(
             replace_holders(plan, place, report, by=by, why=why)
         claim(place, resources(plan), by=by, why=why, is_alive=hold_is_alive)
         try:
-            return _up(checked, store, report, backend=backend, by=by, why=why)
+            return _up(start, store, report, by=by, why=why)
         finally:
             _keep_what_runs(store)
 
 
-def _up(checked: Checked, store: Store, report: Report, *, backend: str | None, by: str, why: str | None) -> Up:
-    generation, fresh = seal(checked, store, backend=backend, by=by, why=why)
+def _up(start: Start, store: Store, report: Report, *, by: str, why: str | None) -> Up:
+    generation, fresh = start.seal(store, by, why)
     plan = generation.plan
     move, _ = find_move(plan, backend_of(plan, store.layout), store)
     arrived = None
