@@ -14,7 +14,7 @@ from pathlib import Path
 from launcher.errors import PdlaunchError
 
 RETRY = "pdlaunch engine install cpu"
-MAKE_ROOM = "make room (the engine takes 1.9 GB, its installation 2.8 GB)"
+MAKE_ROOM = "make room (the engine takes 2.0 GB, its installation 2.4 GB)"
 _TOLD = re.compile(r"\s*(Collecting|Downloading|Using cached|Installing collected|Uninstalling)\b.*")
 _NOISE = re.compile(r"(WARNING|\[notice\]|DEPRECATION|Looking in|\s*$)")
 _LAST, _WIDTH = 8, 160
