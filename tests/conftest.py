@@ -14,11 +14,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from launcher.engines.cpu.engine import home as cpu_home
 from launcher.engines.environment import environment_at
 
 from .deployments import Deployment, aggregated, pair
+
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")  # how fast this machine is just now is no property of the code
 
 PORTS = range(12_000, 22_000)
 """Below what kernels hand out by themselves, what SGLang draws at random, and what plans assign."""

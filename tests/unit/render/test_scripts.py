@@ -144,7 +144,7 @@ def received(
     return cmdline, dict(text.split("=", 1) for text in environ)
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(words=st.lists(hostile, max_size=40), env=st.dictionaries(names, hostile, min_size=1, max_size=40))
 @example(words=NASTY, env={f"V{number}": value for number, value in enumerate(NASTY)})
 def test_argv_and_environment_arrive_unchanged(tmp_path: Path, words: list[str], env: dict[str, str]) -> None:

@@ -1,0 +1,62 @@
+#!/usr/bin/env -S -i /bin/bash
+# cpu-tiny / decode-0, service e24119e3
+# Runs without pdlaunch. An edit here counts as drift: change the profile, then `pdlaunch up`.
+# Starts from an empty environment, also as `bash decode-0.sh`: what the caller exports changes nothing here.
+[[ -z $(/usr/bin/env -u PWD -u OLDPWD -u SHLVL -u _) ]] || exec /usr/bin/env -i /bin/bash "$0"
+set -eu
+
+env=(
+  HOME=/var/lib/sglang                                                                  # base
+  USER=sglang                                                                           # base
+  LANG=C.UTF-8                                                                          # base
+  PATH=/var/lib/pdlaunch/engines/cpu/venv/bin:/usr/local/bin:/usr/bin:/bin              # base
+  TMPDIR=/tmp                                                                           # base
+  PYTHONNOUSERSITE=1                                                                    # base
+  PYTHONSAFEPATH=1                                                                      # base
+  PYTHONUNBUFFERED=1                                                                    # base
+  CUDA_DEVICE_ORDER=PCI_BUS_ID                                                          # base
+  SPT_NOENV=1                                                                           # base
+  PDLAUNCH_SERVICE=/var/lib/pdlaunch/cpu-tiny/decode-0                                  # pdlaunch
+  PYTHONPATH=/var/lib/pdlaunch/cpu-tiny/engine/41ab9d07                                 # pdlaunch  the engine, as it was at `up`
+  XDG_CACHE_HOME=/var/cache/pdlaunch/sglang-0.5.23-cpu-1c13669c/xdg                     # base
+  SGLANG_CACHE_DIR=/var/cache/pdlaunch/sglang-0.5.23-cpu-1c13669c/sglang                # base
+  SGLANG_JIT_CACHE_DIR=/var/cache/pdlaunch/sglang-0.5.23-cpu-1c13669c/sglang/jit        # base
+  TRITON_CACHE_DIR=/var/cache/pdlaunch/sglang-0.5.23-cpu-1c13669c/triton                # base
+  TORCHINDUCTOR_CACHE_DIR=/var/cache/pdlaunch/sglang-0.5.23-cpu-1c13669c/inductor       # base
+  TORCH_EXTENSIONS_DIR=/var/cache/pdlaunch/sglang-0.5.23-cpu-1c13669c/torch-extensions  # base
+  FLASHINFER_WORKSPACE_BASE=/var/cache/pdlaunch/sglang-0.5.23-cpu-1c13669c/flashinfer   # base
+  TILELANG_CACHE_DIR=/var/cache/pdlaunch/sglang-0.5.23-cpu-1c13669c/tilelang            # base
+  CUDA_CACHE_PATH=/var/cache/pdlaunch/sglang-0.5.23-cpu-1c13669c/cuda                   # base
+  SGLANG_EXPOSE_OWN_ENV_VARS=1                                                          # pdlaunch
+  SGLANG_HOST_IP=127.0.0.1                                                              # pdlaunch
+  SGLANG_USE_CPU_ENGINE=1                                                               # engine  SGLang's own switch for CPU serving; it also turns the compatibility layer on
+  UCX_TLS=tcp,self                                                                      # cpu-tiny.yaml:19
+  OMP_NUM_THREADS=1                                                                     # cpu-tiny.yaml:21
+  HF_HUB_OFFLINE=1                                                                      # cpu-tiny.yaml:22
+  UCX_NET_DEVICES=lo                                                                    # cpu-tiny.yaml:20
+  PDLAUNCH_DIGEST=e24119e3f9b6c5e294d0e466af66363f4a0577168dc5fe11b2f0db609acc8701      # pdlaunch
+)
+argv=(
+  /var/lib/pdlaunch/engines/cpu/venv/bin/python -m sglang.launch_server  # cpu-tiny.yaml:7
+  --model-path /var/lib/pdlaunch/engines/cpu/model                       # engine
+  --served-model-name cpu-tiny                                           # pdlaunch
+  --host 127.0.0.1                                                       # pdlaunch
+  --port 31010                                                           # pdlaunch
+  --nccl-port 31012                                                      # pdlaunch
+  --tp-size 1                                                            # cpu-tiny.yaml:26  gpus
+  --disaggregation-mode decode                                           # pdlaunch
+  --disaggregation-transfer-backend nixl                                 # pdlaunch
+  --disaggregation-bootstrap-port 31003                                  # pdlaunch
+  --enable-metrics                                                       # pdlaunch
+  --device cpu                                                           # engine  there is no GPU
+  --context-length 1024                                                  # cpu-tiny.yaml:11
+  --max-total-tokens 4096                                                # cpu-tiny.yaml:12
+  --max-running-requests 8                                               # cpu-tiny.yaml:13
+  --chunked-prefill-size 128                                             # cpu-tiny.yaml:14
+  --disable-overlap-schedule                                             # cpu-tiny.yaml:15
+  --random-seed 1                                                        # cpu-tiny.yaml:16
+  --sleep-on-idle                                                        # cpu-tiny.yaml:17
+  --disaggregation-decode-retraction-backup cpu_tensor                   # cpu-tiny.yaml:28
+)
+export "${env[@]}"
+exec /usr/bin/env -u PWD -u OLDPWD -u SHLVL -u _ "${argv[@]}"
