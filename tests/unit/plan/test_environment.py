@@ -126,11 +126,8 @@ class TestCaches:
     def test_what_does_not_compile_is_not_in_it(self) -> None:
         newer = ENGINE.model_copy(update={"distributions": {**ENGINE.distributions, "requests": "3"}})
         four = MACHINE.model_copy(update={"gpus": (PRO_6000,) * 4, "home": "/root", "user": "root", "python": "/x"})
-        renamed = ENGINE.model_copy(
-            update={"distributions": {k.replace("-", "_"): v for k, v in reversed(ENGINE.distributions.items())}}
-        )
-        assert {cache_key(engine, four) for engine in (newer, ENGINE)} == {KEY}
-        assert cache_key(renamed, MACHINE) == cache_key(renamed.model_copy(), four)
+        turned = ENGINE.model_copy(update={"distributions": dict(sorted(ENGINE.distributions.items(), reverse=True))})
+        assert {cache_key(engine, four) for engine in (newer, turned)} == {KEY}
 
     @pytest.mark.parametrize(
         ("line", "edited"),
