@@ -11,17 +11,23 @@ from launcher.compare import Change, changes
 from launcher.engines.manifest import manifest
 from launcher.engines.whole import write_whole
 from launcher.errors import InputError, Problem
-from launcher.lock import Intent, Lock, from_yaml, intent_of, lock_of, plan_of, to_yaml
+from launcher.lock import Intent, Lock, from_yaml, intent_of, is_lock, lock_of, plan_of, to_yaml
 from launcher.lock.difference import Difference, differences
 from launcher.operations.checking import Checked, check, sound
 from launcher.operations.engine_reading import read_engine, with_edits
+from launcher.operations.naming import current
 from launcher.plan import Plan, resolve
-from launcher.store import layout, who
+from launcher.store import Store, layout, who
 from launcher.store.files import in_words
 from launcher.store.journal import now
 
 LARGEST = 8 * 1024 * 1024
 """Bytes of a lock; one of 24 servers has 150 thousand."""
+
+_SAID = frozenset({"deployment", "profile"})
+"""What can be compared where the engine is not."""
+_FOLLOWING = frozenset({"profile", "ready.chunk", "ready.context"})
+"""Places that say nothing new where something else differs, from which they follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +40,15 @@ class Locked:
     """Warnings: errors stop before."""
     before: Lock | None
     """What the file held, where there was one."""
-    written: bool
-    """Whether the file was written; one that says the same already is left alone."""
+    result: str
+    """``wrote``, ``would write``, or ``unchanged`` for a file that says the same already and is left alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
     """A lock file against what its profile would start now."""
 
+    profile: Path
     path: Path
     complete: bool
     """False where the engine is not on this machine, so that only the profile could be compared."""
@@ -94,7 +101,8 @@ def lock_profile(profile: Path, *, backend: str | None = None, why: str | None =
     if not same and not dry_run:
         with in_words(f"write {path}", path.parent):
             write_whole(path, to_yaml(lock))
-    return Locked(path, before if same and before else lock, checked.problems, before, written=not same and not dry_run)
+    result = "unchanged" if same else "would write" if dry_run else "wrote"
+    return Locked(path, before if same and before else lock, checked.problems, before, result)
 
 
 def compare_profile(profile: Path, *, backend: str | None = None) -> Compared:
@@ -104,10 +112,30 @@ def compare_profile(profile: Path, *, backend: str | None = None) -> Compared:
     checked = check(profile, backend=backend or lock.intent.backend)
     sound(checked)
     plan, intent = _intent(checked, backend or lock.intent.backend)
+    others = differences(lock.intent, intent)
     if not _has_engine(checked):
-        found = (d for d in differences(lock.intent, intent) if d.place in {"profile", "deployment"})
-        return Compared(path, complete=False, changes=(), others=tuple(found))
-    return Compared(path, complete=True, changes=changes(plan_of(lock), plan), others=differences(lock.intent, intent))
+        return Compared(profile, path, complete=False, changes=(), others=tuple(d for d in others if d.place in _SAID))
+    settings = changes(plan_of(lock), plan)
+    rest = tuple(d for d in others if d.place not in _FOLLOWING)
+    return Compared(profile, path, complete=True, changes=settings, others=rest if settings or rest else others)
+
+
+def lock_of_current(store: Store) -> Lock:
+    """The lock of the generation that is current; raises InputError where none has served, or it has no lock."""
+    number = current(store)
+    found = store.generation(number).lock
+    if found is None:
+        raise InputError(f"generation {number} was made without a lock", hint="pdlaunch up PROFILE makes one with it")
+    return found
+
+
+def is_lock_file(path: Path) -> bool:
+    """Whether a lock is meant, by what stands in the file; one that cannot be read is told by its name."""
+    try:
+        with path.open("rb") as file:
+            return is_lock(file.read(4096).decode(errors="replace"))
+    except OSError:
+        return path.name.endswith(".lock.yaml")
 
 
 def _intent(checked: Checked, backend: str | None) -> tuple[Plan, Intent]:

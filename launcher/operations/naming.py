@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from launcher.errors import InputError
 from launcher.store import Store, give_name, named, take_name, who, writer
+from launcher.store.names import check_known, check_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +34,24 @@ def name(store: Store, word: str, number: int | None, *, why: str | None = None,
     return Named(store.layout.deployment, word, chosen, before)
 
 
+def would_name(store: Store, word: str, number: int | None, *, move: bool = False) -> Named:
+    """What `name` would do; raises what it would raise."""
+    chosen = number if number is not None else current(store)
+    return Named(store.layout.deployment, word, chosen, check_name(store, word, chosen, move=move))
+
+
 def unname(store: Store, word: str, *, why: str | None = None) -> Named:
     """Take a name away; raises InputError where no generation has it."""
     by = who()
     with writer(store.layout, "name", by, why):
         store.recover(by=by)
         number = take_name(store, word, by=by, why=why)
+    return Named(store.layout.deployment, word, number, number)
+
+
+def would_unname(store: Store, word: str) -> Named:
+    """What `unname` would do; raises what it would raise."""
+    number = check_known(store, word)
     return Named(store.layout.deployment, word, number, number)
 
 

@@ -8,9 +8,11 @@ from pathlib import Path
 from launcher.compare import Change, changes
 from launcher.engines.manifest import manifest
 from launcher.errors import Problem
+from launcher.lock import plan_of
 from launcher.operations.checking import check, sound
 from launcher.operations.driving import backend_of
 from launcher.operations.going import etas, find_move
+from launcher.operations.locking import is_lock_file, read_lock
 from launcher.operations.moving import Move
 from launcher.plan import Plan, resolve
 from launcher.store import Store, layout
@@ -44,10 +46,13 @@ class Proposal:
 
 
 def planned(profile: Path, *, backend: str | None = None) -> Planned:
-    """The plan of a profile with the engine's source as it is now; nothing is copied.
+    """The plan of a profile with the engine's source as it is now, or of a lock as it is; nothing is copied.
 
-    Raises InputError carrying every problem of a profile with errors.
+    Raises InputError carrying every problem of a profile with errors, and for a lock that was cut short or edited.
     """
+    if is_lock_file(profile):
+        locked = plan_of(read_lock(profile))
+        return Planned(locked, (), locked.engine.snapshot)
     checked = check(profile, backend=backend)
     sound(checked)
     place = layout(checked.loaded.profile.name)

@@ -52,12 +52,21 @@ def write_receipts(generation: Generation, store: Store, *, by: str) -> tuple[Re
     servers = running(store.layout.state)
     receipt = take_receipt(generation, store, by=by, servers=servers)
     observed = take_observed(generation, store, by=by, servers=servers)
-    folder = receipts_folder(store.layout, generation.number)
-    with in_words("write the receipts", store.layout.state):
-        make_folder(folder)
-        replace(folder / RECEIPT, receipt.to_yaml().encode())
-        replace(folder / OBSERVED, observed.to_yaml().encode())
+    keep_receipt(receipt, store)
+    _put(store, generation.number, OBSERVED, observed.to_yaml())
     return receipt, observed
+
+
+def keep_receipt(receipt: Receipt, store: Store) -> None:
+    """Put a receipt in the place of the earlier one; raises PdlaunchError where it cannot be written."""
+    _put(store, receipt.generation, RECEIPT, receipt.to_yaml())
+
+
+def _put(store: Store, number: int, name: str, text: str) -> None:
+    folder = receipts_folder(store.layout, number)
+    with in_words("write the receipt", store.layout.state):
+        make_folder(folder)
+        replace(folder / name, text.encode())
 
 
 def read_receipt(store: Store, number: int) -> Receipt | None:

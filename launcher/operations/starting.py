@@ -10,11 +10,11 @@ from typing import TypeAlias
 from launcher.engines.manifest import manifest
 from launcher.engines.snapshot import verify_snapshot
 from launcher.errors import InputError
-from launcher.lock import Intent, Lock, Read, bundle_digests, is_lock, plan_of
+from launcher.lock import Intent, Lock, Read, bundle_digests, plan_of
 from launcher.observe.machine import account
 from launcher.operations.checking import check, require_startable, sound
 from launcher.operations.facts import simulator_roots
-from launcher.operations.locking import read_lock
+from launcher.operations.locking import is_lock_file, read_lock
 from launcher.operations.sealing import record, recorded_before, seal, take_snapshot
 from launcher.plan import Plan
 from launcher.store import Generation, Store
@@ -40,21 +40,12 @@ def start_of(path: Path, *, backend: str | None = None) -> Start:
     Raises InputError for a profile with errors, for a lock that was cut short or edited, and for what this machine
     lacks to start either.
     """
-    if _is_lock(path):
+    if is_lock_file(path):
         return _of_lock(path, backend)
     checked = check(path, backend=backend)
     plan = sound(checked)
     require_startable(checked)
     return Start(plan, checked.summary(), lambda store, by, why: seal(checked, store, backend=backend, by=by, why=why))
-
-
-def _is_lock(path: Path) -> bool:
-    """By what stands in the file; one that cannot be read is left to who reads profiles, and says so."""
-    try:
-        with path.open("rb") as file:
-            return is_lock(file.read(4096).decode(errors="replace"))
-    except OSError:
-        return path.name.endswith(".lock.yaml")
 
 
 def _of_lock(path: Path, backend: str | None) -> Start:

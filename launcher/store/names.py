@@ -48,35 +48,49 @@ def give_name(
 ) -> int | None:
     """Let `name` point to generation `number`; where it pointed before, or None. To be called inside `writer`.
 
-    Nothing is written where it points there already. Raises InputError for what cannot be a name, for a generation that
-    there is not, and, unless `move`, for a name that another generation has.
+    Nothing is written where it points there already. Raises what `check_name` raises.
+    """
+    before = check_name(store, name, number, move=move)
+    if before != number:
+        details = {"name": name} | ({"was": before} if before is not None else {})
+        store.journal.append(Event(what=NAMED, by=by, why=why, generation=number, details=details))
+    return before
+
+
+def check_name(store: Store, name: str, number: int, *, move: bool) -> int | None:
+    """Where `name` points now, or None.
+
+    Raises InputError for what cannot be a name, for a generation that there is not, and, unless `move`, for a name that
+    another generation has.
     """
     require_name(name)
     store.generation(number)
     before = named(store).get(name)
-    if before == number:
-        return before
-    if before is not None and not move:
+    if before not in {None, number} and not move:
         deployment = store.layout.deployment
         raise InputError(
             f"generation {before} of {deployment} is called {name!r} already",
             hint=f"pdlaunch name {name} {number} -d {deployment} --move takes it away from there",
         )
-    details = {"name": name} | ({"was": before} if before is not None else {})
-    store.journal.append(Event(what=NAMED, by=by, why=why, generation=number, details=details))
     return before
 
 
 def take_name(store: Store, name: str, *, by: str, why: str | None = None) -> int:
     """Take `name` away; the number of the generation that had it. To be called inside `writer`.
 
-    Raises InputError, with the names that there are, where no generation has it.
+    Raises what `check_known` raises.
     """
+    number = check_known(store, name)
+    store.journal.append(Event(what=UNNAMED, by=by, why=why, generation=number, details={"name": name}))
+    return number
+
+
+def check_known(store: Store, name: str) -> int:
+    """The generation called `name`; raises InputError, with the names that there are, where there is none."""
     known = named(store)
     if name not in known:
         there = f"there are: {', '.join(known)}" if known else "there are none"
         raise InputError(f"no generation of {store.layout.deployment} is called {name!r}; {there}")
-    store.journal.append(Event(what=UNNAMED, by=by, why=why, generation=known[name], details={"name": name}))
     return known[name]
 
 
