@@ -17,6 +17,8 @@ from launcher.engines.manifest import SKIPPED_FOLDERS, SKIPPED_SUFFIX, Manifest
 from launcher.engines.whole import write_whole
 
 _LINK = "120000"
+_BYTES = 32
+"""Of a SHA-256."""
 _FILES = {"100644", "100755", _LINK}
 """git's modes of what a tree holds beside folders and submodules."""
 
@@ -50,7 +52,8 @@ def record(folder: Path) -> dict[str, str]:
             if len(row) == 3 and row[1].startswith("sha256="):
                 with contextlib.suppress(binascii.Error):
                     text = row[1].removeprefix("sha256=")
-                    found[row[0]] = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).hex()
+                    if len(digest := base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))) == _BYTES:
+                        found[row[0]] = digest.hex()
     return found
 
 
