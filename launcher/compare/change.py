@@ -8,9 +8,22 @@ from typing import Literal, TypeAlias
 from launcher.plan.model import Origin
 
 Kind: TypeAlias = Literal[
-    "service", "args", "env", "secrets", "ports", "gpus", "run", "plan", "source", "package", "receipt", "file"
+    "service",
+    "args",
+    "env",
+    "secrets",
+    "ports",
+    "gpus",
+    "run",
+    "plan",
+    "source",
+    "package",
+    "receipt",
+    "decided",
+    "file",
 ]
-"""``run``: host and user. ``plan``: readiness, stopping, restarts, waivers. ``file``: a rendered file."""
+"""``run``: host and user. ``plan``: readiness, stopping, restarts, waivers. ``decided``: what an engine made of it by
+itself. ``file``: a rendered file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from launcher.compare.change import Change
-from launcher.compare.records import record_changes
+from launcher.compare.records import decided_changes, record_changes
 from launcher.compare.risk import Risk, risk_of
 from launcher.compare.scope import scope
 from launcher.compare.settings import changes, plan_changes
@@ -17,7 +17,21 @@ from launcher.compare.source import Edit, edit, source_changes
 Judge: TypeAlias = Callable[[Change], Risk]
 MOST_COUNTED = 200
 """Edited files whose lines are counted; more of them are another version of the engine, no edits."""
-_KINDS = ("args", "env", "secrets", "service", "gpus", "ports", "run", "plan", "source", "package", "receipt", "file")
+_KINDS = (
+    "args",
+    "env",
+    "secrets",
+    "service",
+    "gpus",
+    "ports",
+    "run",
+    "plan",
+    "source",
+    "package",
+    "receipt",
+    "decided",
+    "file",
+)
 _AREAS = {
     "args": "settings",
     "env": "settings",
@@ -29,7 +43,8 @@ _AREAS = {
     "plan": "readiness and stopping",
     "source": "source",
     "package": "packages",
-    "receipt": "machine",
+    "receipt": "machine and model",
+    "decided": "what the engine decides",
     "file": "scripts",
 }
 
@@ -69,10 +84,12 @@ def differences(before: Side, after: Side, judge: Judge = risk_of) -> Difference
     settings = changes(before.plan, after.plan, (before.fingerprints, after.fingerprints))
     flags = {change.name for change in settings if change.kind == "args"}
     of_plan = plan_changes(before.plan, after.plan, flags)
+    roles = {s.name: s.role for s in (*before.plan.services, *after.plan.services)}
     records = {
-        "source": source_changes(before.tree, after.tree, *_readers(before, after)),
+        "source": source_changes(before.tree, after.tree, *_readers(roles)),
         "package": record_changes("package", before.packages, after.packages),
         "receipt": record_changes("receipt", before.receipt, after.receipt),
+        "decided": decided_changes(before.decided, after.decided, roles),
     }
     files = () if settings or of_plan else record_changes("file", before.bundle, after.bundle)
     found = [*settings, *of_plan, *(c for part in (*records.values(), files) for c in part or ())]
@@ -86,9 +103,8 @@ def differences(before: Side, after: Side, judge: Judge = risk_of) -> Difference
     )
 
 
-def _readers(before: Side, after: Side) -> tuple[tuple[str, ...], str]:
+def _readers(roles: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
     """The services that run the source: all but the router."""
-    roles = {s.name: s.role for s in (*before.plan.services, *after.plan.services)}
     names = tuple(sorted(name for name, role in roles.items() if role != "router"))
     return names, scope(names, roles)
 

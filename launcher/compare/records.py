@@ -1,10 +1,12 @@
-"""Two records by name side by side: packages, receipts, rendered files."""
+"""Two records by name side by side: packages, receipts, rendered files, what engines decided."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from launcher.compare.change import Change, Kind, Setting
+from launcher.compare.scope import fold
 
 
 def record_changes(
@@ -18,6 +20,22 @@ def record_changes(
         for name in sorted(before.keys() | after.keys())
         if before.get(name) != after.get(name)
     )
+
+
+def decided_changes(
+    before: Mapping[str, Mapping[str, str]] | None,
+    after: Mapping[str, Mapping[str, str]] | None,
+    roles: Mapping[str, str],
+) -> tuple[Change, ...] | None:
+    """What the engines of both sides decided differently; None where one side was not recorded."""
+    if before is None or after is None:
+        return None
+    single = [
+        replace(change, services=(service,), scope=service)
+        for service in before.keys() & after.keys()
+        for change in record_changes("decided", before[service], after[service]) or ()
+    ]
+    return fold(sorted(single, key=lambda change: (change.name, change.services)), roles)
 
 
 def _setting(value: str | None) -> Setting | None:

@@ -106,14 +106,19 @@ _RANKED = (
         others={"source": _ANY, "package": _ANY, "secrets": _ANY, "plan": r"^(engine|model)\."},
     ),
 )
+_DECIDED = _Class(
+    "decided",
+    "what the engine made of the rest by itself: a consequence, no cause",
+    others={"decided": _ANY},
+)
 _AROUND = _Class(
     "around",
     "what pdlaunch does around the services; nothing that serves reads it",
     others={"plan": _ANY, "file": _ANY},
 )
-_ORDER = (*_RANKED[:-1], _GIVING_UP, _RANKED[-1], _ROUTER, _AROUND)
+_ORDER = (*_RANKED[:-1], _GIVING_UP, _RANKED[-1], _ROUTER, _DECIDED, _AROUND)
 _RISKS = {kind.name: Risk(rank, kind.name, kind.why) for rank, kind in enumerate(_ORDER)}
-_ASKED = (_ROUTER, _GIVING_UP, *_RANKED, _AROUND)
+_ASKED = (_ROUTER, _GIVING_UP, *_RANKED, _DECIDED, _AROUND)
 """A name with TIMEOUT in it is a time-out whatever else it names, and nothing that only the router reads is more."""
 
 

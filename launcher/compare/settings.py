@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from typing import TypeAlias
 
 from launcher.compare.change import Change, Kind, Setting
-from launcher.compare.scope import scope
+from launcher.compare.scope import fold
 from launcher.plan.model import DIGEST, MARK, Plan, Service, Variable
 
-Fingerprints = Mapping[str, Mapping[str, str]]
-"""Service to secret to its keyed fingerprint."""
+Fingerprints: TypeAlias = Mapping[str, str | None]
+"""Secret, or ``secret (file)``, to the keyed fingerprint of its value; None where that could not be read."""
+_START_ORDER = ("prefill", "decode", "aggregated", "router")
 _OWN_VARIABLES = frozenset({DIGEST, MARK})
 _SNAPSHOT = "engine/"
 """Where PYTHONPATH leads below the state folder; which snapshot that is the source itself says."""
@@ -32,12 +33,10 @@ def changes(
     """Which settings of which services differ, the same change of several taken together; None has no service."""
     old = {s.name: s for s in before.services} if before else {}
     new = {s.name: s for s in after.services} if after else {}
-    single = [
-        change
-        for name in dict.fromkeys((*old, *new))
-        for change in _of_service(name, old.get(name), new.get(name), tuple(f.get(name, {}) for f in fingerprints))
-    ]
-    return _together(single, {name: service.role for name, service in (old | new).items()})
+    known = fingerprints if all(fingerprints) else ({}, {})
+    roles = {name: service.role for name, service in (old | new).items()}
+    names = sorted(roles, key=lambda name: (_START_ORDER.index(roles[name]), name))  # the same from both sides
+    return fold([c for name in names for c in _of_service(name, old.get(name), new.get(name), known)], roles)
 
 
 def plan_changes(before: Plan, after: Plan, flags: Collection[str] = ()) -> tuple[Change, ...]:
@@ -53,7 +52,7 @@ def plan_changes(before: Plan, after: Plan, flags: Collection[str] = ()) -> tupl
     )
 
 
-def settings_of(service: Service, fingerprints: Mapping[str, str] | None = None) -> Mapping[tuple[Kind, str], Setting]:
+def settings_of(service: Service, fingerprints: Fingerprints | None = None) -> Mapping[tuple[Kind, str], Setting]:
     """Every setting of a service by kind and name."""
     kinds: dict[Kind, Mapping[str, Setting]] = {
         "args": _args(service),
@@ -87,7 +86,7 @@ def plan_settings(plan: Plan) -> Mapping[str, Setting]:
 
 
 def _of_service(
-    name: str, old: Service | None, new: Service | None, fingerprints: tuple[Mapping[str, str], ...]
+    name: str, old: Service | None, new: Service | None, fingerprints: tuple[Fingerprints, Fingerprints]
 ) -> list[Change]:
     if old is None or new is None:
         here = Setting("present")
@@ -98,20 +97,6 @@ def _of_service(
         for kind, key in dict.fromkeys((*left, *right))
         if _value(left.get((kind, key))) != _value(right.get((kind, key)))
     ]
-
-
-def _together(single: Iterable[Change], roles: Mapping[str, str]) -> tuple[Change, ...]:
-    """One change instead of several where the same happened to several services."""
-    found: dict[tuple[str, str, str | None, str | None], list[Change]] = {}
-    for change in single:
-        key = (change.kind, change.name, _value(change.before), _value(change.after))
-        found.setdefault(key, []).append(change)
-    return tuple(_folded(same, roles) for same in found.values())
-
-
-def _folded(same: list[Change], roles: Mapping[str, str]) -> Change:
-    names = tuple(change.services[0] for change in same)
-    return replace(same[0], services=names, scope=scope(names, roles))
 
 
 def _value(setting: Setting | None) -> str | None:
@@ -145,11 +130,10 @@ def _env(env: Iterable[Variable]) -> Mapping[str, Setting]:
     }
 
 
-def _secrets(service: Service, fingerprints: Mapping[str, str]) -> Mapping[str, Setting]:
-    return {
-        s.name: Setting(
-            f"secret from {s.file}" + (f", fingerprint {fingerprints[s.name]}" if s.name in fingerprints else ""),
-            s.origin,
-        )
-        for s in service.secrets
-    }
+def _secrets(service: Service, fingerprints: Fingerprints) -> Mapping[str, Setting]:
+    found = {}
+    for secret in service.secrets:
+        seen = fingerprints.get(secret.name) or fingerprints.get(f"{secret.name} ({secret.file})")
+        told = f"secret from {secret.file}" + (f", fingerprint {seen}" if seen else "")
+        found[secret.name] = Setting(told, secret.origin)
+    return found

@@ -43,6 +43,8 @@ class Side:
     """Rendered file to a digest of what matters in it."""
     receipt: Mapping[str, str] | None = None
     """What was found of the machine, by name: ``driver``, ``gpu 4``."""
+    decided: Mapping[str, Mapping[str, str]] | None = None
+    """Service to what its engine decided by itself when it was started, by name."""
     fingerprints: Fingerprints = field(default_factory=dict)
 
 
@@ -86,9 +88,13 @@ class CheckoutTree:
 
     def read(self, name: str) -> bytes | None:
         """The content of a file as it is now."""
+        return _content(self.path(name))
+
+    def path(self, name: str) -> Path:
+        """Where a file of the tree lies."""
         root = max((r for r in self._roots if r in ("", name) or name.startswith(f"{r}/")), key=len)
         rest = name[len(root) :].lstrip("/")
-        return _content(self._roots[root] / rest if rest else self._roots[root])
+        return self._roots[root] / rest if rest else self._roots[root]
 
 
 def _content(path: Path) -> bytes | None:

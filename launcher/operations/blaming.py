@@ -10,9 +10,11 @@ from launcher.compare import Change, Setting
 from launcher.compare.blame import brought
 from launcher.compare.change import Kind
 from launcher.compare.settings import plan_settings, settings_of
+from launcher.compare.source import touched
 from launcher.errors import PdlaunchError
-from launcher.operations.sides import LOCK, lock_of, snapshot_of
+from launcher.operations.sides import snapshot_of
 from launcher.store import Generation, Store
+from launcher.store.generation import LOCK
 
 _PACKAGES = re.compile(r'^  packages:\n    count: \d+\n    digest: "?([0-9a-f]{64})', re.MULTILINE)
 """Where a lock says which packages it lists, so that locks with the same ones are read once."""
@@ -49,7 +51,7 @@ class Recalled:
                 if seal.digest not in memory.plans:
                     memory.plans[seal.digest] = plan_settings(self._generation.plan)
                 return _value(memory.plans[seal.digest].get(change.name))
-            case "file" | "receipt":
+            case "file" | "receipt" | "decided":
                 raise PdlaunchError(f"generation {self.number} keeps no history of {change.subject}")
         return tuple(_value(self._service(name).get((change.kind, change.name))) for name in change.services)
 
@@ -79,7 +81,8 @@ class Recalled:
         stated = _PACKAGES.search(path.read_text(encoding="utf-8"))
         digest = stated[1] if stated else str(path)
         if digest not in self._memory.packages:
-            self._memory.packages[digest] = lock_of(self._generation).intent.engine.packages.versions
+            lock = self._generation.lock
+            self._memory.packages[digest] = lock.intent.engine.packages.versions if lock else {}
         return self._memory.packages[digest]
 
 
@@ -102,3 +105,23 @@ def blame(changes: Sequence[Change], one: Generation, other: Generation, store: 
             continue
         known.append(change)
     return {change: store.generation(n) for change, n in brought(known, newest, past).items()}
+
+
+def touched_between(one: Generation, other: Generation, store: Store) -> tuple[str, ...]:
+    """Source files that both generations have alike and one between them had otherwise: edited and taken back."""
+    older, newer = sorted((one, other), key=lambda g: g.number)
+    between = (store.generation(n) for n in store.numbers() if older.number < n < newer.number)
+    digests = dict.fromkeys(digest for g in between if (digest := _snapshot(g)))
+    ends = [_snapshot(older), _snapshot(newer)]
+    paths = {digest: store.layout.engines / f"{digest}.json" for digest in (*ends, *digests) if digest}
+    if None in ends or not all(path.exists() for path in paths.values()):
+        return ()
+    before, after = (paths[digest] for digest in ends if digest)
+    return touched(before, after, (paths[digest] for digest in digests if digest not in ends))
+
+
+def _snapshot(generation: Generation) -> str | None:
+    try:
+        return generation.seal.engine
+    except PdlaunchError:
+        return None

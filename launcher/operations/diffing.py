@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from launcher.compare import Change, Differences, differences, patch
-from launcher.errors import InputError
-from launcher.operations.blaming import blame
+from launcher.errors import InputError, PdlaunchError
+from launcher.operations.blaming import blame, touched_between
+from launcher.operations.checkouts import Checkout, checkout
+from launcher.operations.drifting import Seen, look_closer, processes
 from launcher.operations.selecting import select
 from launcher.operations.sides import Given, is_file, of_file, of_generation
-from launcher.store import About, Store
+from launcher.store import About, Generation, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +25,21 @@ class Diff:
     differences: Differences
     brought: Mapping[Change, About]
     """The generation that brought the newer value; only between generations."""
+    touched: tuple[str, ...]
+    """Source files that are alike on both sides and were others in between."""
     current: int | None
     """The generation that is meant to run."""
+    running: Seen | None
+    """What runs, where `after` is the current generation."""
+    checkout: Checkout | str | None = None
+    """The source as it lies now, or why it cannot be compared; only with `live`."""
+    live: bool = False
+    """Whether what runs was asked for: then `running` was looked at closely, and counts."""
+
+    @property
+    def equal(self) -> bool:
+        """Whether nothing differs, and where what runs was asked for, nothing of that either."""
+        return self.differences.equal and not (self.live and self.running and self.running.alarms)
 
 
 def diff(before: str | None, after: str | None, *, deployment: str | None = None) -> Diff:
@@ -37,9 +52,49 @@ def diff(before: str | None, after: str | None, *, deployment: str | None = None
     needed = len(files) < 2
     store = select(deployment or (_deployment(files[0]) if files else None)) if needed else None
     new = _given(after, store) if after is not None else _current(_required(store))
-    old = _given(before or "-1", store)
+    return _compared(_given(before or "-1", store), new, store)
+
+
+def diff_live(before: str | None, *, deployment: str | None = None) -> Diff:
+    """Compare a generation, lock file or profile with what really runs; left out, the current generation.
+
+    Raises InputError where nothing was started yet.
+    """
+    of_file = _deployment(Path(before)) if before is not None and is_file(before) else None
+    store = select(deployment or of_file)
+    new = _current(store)
+    found = _compared(_given(before, store) if before is not None else new, new, store)
+    if found.running is None or new.generation is None:
+        return found
+    return replace(
+        found, running=look_closer(found.running, store), checkout=_checkout(new.generation, store), live=True
+    )
+
+
+def _compared(old: Given, new: Given, store: Store | None) -> Diff:
     found = differences(old.side, new.side)
-    return Diff(old, new, found, _brought(found, old, new, store), store.current() if store else None)
+    current = store.current() if store else None
+    diff = Diff(old, new, found, {}, (), current, None)
+    if store is None or new.generation is None:
+        return diff
+    if new.generation.number == current:
+        diff = replace(diff, running=processes(store))
+    if old.generation is None:
+        return diff
+    changes = [difference.change for difference in found.found]
+    blamed = blame(changes, old.generation, new.generation, store)
+    return replace(
+        diff,
+        brought={change: generation.about for change, generation in blamed.items()},
+        touched=touched_between(old.generation, new.generation, store),
+    )
+
+
+def _checkout(generation: Generation, store: Store) -> Checkout | str:
+    try:
+        return checkout(generation, store) or "the engine's source was not recorded"
+    except PdlaunchError as error:
+        return error.message
 
 
 def _required(store: Store | None) -> Store:
@@ -61,10 +116,9 @@ def _given(word: str, store: Store | None) -> Given:
     store = _required(store)
     from launcher.operations.generations import meant
 
-    number = meant(store, word).number
-    return of_generation(
-        store.generation(number), store, None if word.lstrip("-").isdecimal() else f"{word} ({number})"
-    )
+    found = meant(store, word)
+    label = None if word.lstrip("-").isdecimal() else f"{word} ({found.number})"
+    return replace(of_generation(store.generation(found.number), store, label), said=found.said)
 
 
 def _current(store: Store) -> Given:
@@ -72,13 +126,6 @@ def _current(store: Store) -> Given:
     if number is None:
         raise InputError("nothing was started yet, so there is nothing to compare with", hint="name both sides")
     return of_generation(store.generation(number), store)
-
-
-def _brought(found: Differences, old: Given, new: Given, store: Store | None) -> Mapping[Change, About]:
-    if store is None or old.generation is None or new.generation is None:
-        return {}
-    changes = [difference.change for difference in found.found]
-    return {change: g.about for change, g in blame(changes, old.generation, new.generation, store).items()}
 
 
 def source_patch(found: Diff) -> Iterator[str]:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from launcher.compare import CheckoutTree, Side, SnapshotTree, Tree, UnknownTree
 from launcher.errors import InputError
-from launcher.lock import Lock, from_yaml, is_lock, plan_of
-from launcher.plan import Plan
+from launcher.lock import is_lock, plan_of
 from launcher.render import Layout
 from launcher.store import Generation, Store, layout
-
-LOCK = "lock.yaml"
-"""A generation's own lock, in its folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +18,8 @@ class Given:
 
     side: Side
     generation: Generation | None = None
+    said: str | None = None
+    """What a reader should know of how it was found: which time a word was taken for."""
 
 
 def is_file(text: str) -> bool:
@@ -30,18 +28,32 @@ def is_file(text: str) -> bool:
 
 
 def of_generation(generation: Generation, store: Store, label: str | None = None) -> Given:
-    """A generation as a side; raises PdlaunchError where its plan or its lock is damaged."""
-    label = label or str(generation.number)
-    tree = snapshot_of(store.layout, generation.seal.engine)
-    if LOCK not in generation.seal.files:
-        return Given(Side(label, generation.plan, tree), generation)
-    return Given(_of_lock(lock_of(generation), label, generation.plan, tree), generation)
+    """A generation as a side; raises PdlaunchError where its plan or a record of it is damaged."""
+    lock = generation.lock
+    plain = Side(
+        label or str(generation.number),
+        generation.plan,
+        snapshot_of(store.layout, generation.seal.engine),
+        packages=lock.intent.engine.packages.versions if lock else None,
+        bundle=lock.intent.bundle if lock else None,
+    )
+    return Given(_with_receipts(plain, generation.number, store), generation)
 
 
-def lock_of(generation: Generation) -> Lock:
-    """The lock in a generation's folder; raises InputError for one that was edited."""
-    path = generation.path / LOCK
-    return from_yaml(path.read_text(encoding="utf-8"), path)
+def _with_receipts(side: Side, number: int, store: Store) -> Side:
+    """The side with what was recorded of its last start; as it is for a generation that never started."""
+    if not (store.layout.state / "receipts" / str(number)).is_dir():
+        return side
+    from launcher.operations.receipts import read_observed, read_receipt
+    from launcher.operations.recorded import decided_of, machine_of
+
+    receipt, observed = read_receipt(store, number), read_observed(store, number)
+    return replace(
+        side,
+        receipt=machine_of(receipt) if receipt else None,
+        decided=decided_of(observed) if observed else None,
+        fingerprints=receipt.secrets if receipt else {},
+    )
 
 
 def of_file(path: Path, backend: str | None = None) -> Given:
@@ -61,7 +73,9 @@ def of_file(path: Path, backend: str | None = None) -> Given:
 
     lock = read_lock(path)
     plan = plan_of(lock)
-    return Given(_of_lock(lock, str(path), plan, snapshot_of(layout(plan.deployment), plan.engine.snapshot)))
+    tree = snapshot_of(layout(plan.deployment), plan.engine.snapshot)
+    packages = lock.intent.engine.packages.versions
+    return Given(Side(str(path), plan, tree, packages=packages, bundle=lock.intent.bundle))
 
 
 def snapshot_of(place: Layout, digest: str | None) -> Tree:
@@ -69,10 +83,6 @@ def snapshot_of(place: Layout, digest: str | None) -> Tree:
     if digest is None or not (place.engines / f"{digest}.json").exists():
         return UnknownTree(digest)
     return SnapshotTree(place.engines, digest)
-
-
-def _of_lock(lock: Lock, label: str, plan: Plan, tree: Tree) -> Side:
-    return Side(label, plan, tree, packages=lock.intent.engine.packages.versions, bundle=lock.intent.bundle)
 
 
 def _of_profile(path: Path, backend: str | None) -> Side:
