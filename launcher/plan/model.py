@@ -30,9 +30,10 @@ DIGEST = "PDLAUNCH_DIGEST"
 class Origin(Frozen):
     """Where a value came from: a line of the profile, or the launcher itself."""
 
-    kind: Literal["profile", "pdlaunch", "base", "engine"]
+    kind: Literal["profile", "pdlaunch", "base", "engine", "adopted"]
     """``profile``: a person wrote it. ``pdlaunch``: owned by the launcher. ``base``: the declared base of every
-    environment. ``engine``: needed by this kind of engine."""
+    environment. ``engine``: needed by this kind of engine. ``adopted``: read from a process that somebody else had
+    started."""
     file: str | None = None
     line: int | None = None
     note: str | None = None
@@ -60,9 +61,10 @@ class Variable(Frozen):
 
 
 class Secret(Frozen):
-    """A variable whose value is read from `file` when the service starts."""
+    """A variable, or a flag of the command, whose value is read from `file` when the service starts."""
 
     name: str
+    """Of a flag with its dashes: the part of the command that ends in it, or in it and ``=``, gets the value."""
     file: str
     origin: Origin
 

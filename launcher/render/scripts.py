@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from launcher.errors import InputError
-from launcher.plan.model import Origin, Plan, Service
+from launcher.plan.model import Argument, Origin, Plan, Secret, Service, Variable
 from launcher.render.bundle import RenderedFile
 from launcher.render.layout import Layout
 from launcher.render.quoting import assignment, comment, word
@@ -17,20 +18,32 @@ RESERVED = frozenset(
     | {"BASH_SUBSHELL", "DIRSTACK", "EPOCHREALTIME", "EPOCHSECONDS", "FUNCNAME", "GROUPS", "HISTCMD", "LINENO"}
     | {"OPTIND", "PIPESTATUS", "RANDOM", "SECONDS", "SRANDOM"}
     | {"PWD", "OLDPWD", "SHLVL", "_"}
-    | {"IFS", "BASH_ENV", "ENV", "POSIXLY_CORRECT", "BASH_XTRACEFD", "env", "argv", "secret", "secrets", "value"}
+    | {
+        "IFS",
+        "BASH_ENV",
+        "ENV",
+        "POSIXLY_CORRECT",
+        "BASH_XTRACEFD",
+        "env",
+        "late",
+        "argv",
+        "secret",
+        "secrets",
+        "value",
+    }
 )
-"""Names that a script cannot hand over: read-only in bash, changed by bash, removed again by the script, or its own.
+"""Names that bash would not hand over: read-only in bash, changed by bash, removed again by the script, or its own.
 
 Bash's variables: https://www.gnu.org/software/bash/manual/html_node/Bash-Variables.html"""
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WIDEST = 90
 """Characters of a value that its neighbours' comments still make room for."""
 
 
 def serve_script(plan: Plan, service: Service, layout: Layout) -> RenderedFile:
     """The script that starts `service`; raises InputError for a value that no process can receive."""
-    names = {v.name for v in service.env} | {s.name for s in service.secrets}
-    if clash := sorted(names & RESERVED):
-        raise InputError(f"{service.name}: {clash[0]} cannot be given to a service: the shell owns that name")
+    if clash := sorted({s.name for s in service.secrets} & RESERVED):
+        raise InputError(f"{service.name}: {clash[0]} cannot be read from a file: the shell owns that name")
     if "=" in service.words()[0]:
         raise InputError(f"{service.name}: the program's path must not contain '=': {service.words()[0]}")
     try:
@@ -39,13 +52,34 @@ def serve_script(plan: Plan, service: Service, layout: Layout) -> RenderedFile:
             deployment=plan.deployment,
             service=service,
             digest=service.digest(),
-            env=_lines((assignment(v.name, layout.value(v)), v.origin) for v in service.env),
-            secrets=_lines((assignment(s.name, s.file), s.origin) for s in service.secrets),
-            argv=_lines((" ".join(map(word, a.words)), a.origin) for a in service.argv),
+            env=_lines((assignment(v.name, layout.value(v)), v.origin) for v in service.env if not _is_late(v)),
+            late=_lines((word(f"{v.name}={layout.value(v)}"), v.origin) for v in service.env if _is_late(v)),
+            folder=next((word(layout.value(v)) for v in service.env if v.name == "PWD"), None),
+            secrets=_lines((assignment(s.name, s.file), s.origin) for s in service.secrets if not _is_flag(s)),
+            argv=_lines((_words(a, service), a.origin) for a in service.argv),
         )
     except ValueError as error:
         raise InputError(f"{service.name}: {error}") from None
     return RenderedFile(text, 0o555)
+
+
+def _is_late(variable: Variable) -> bool:
+    """Whether `env` has to hand it over, as bash would not."""
+    return variable.name in RESERVED or not _IDENTIFIER.fullmatch(variable.name)
+
+
+def _is_flag(secret: Secret) -> bool:
+    return secret.name.startswith("--")
+
+
+def _words(argument: Argument, service: Service) -> str:
+    """A flag's words; one whose value is a secret gets it from its file when the script runs."""
+    words = " ".join(map(word, argument.words))
+    last = argument.words[-1]
+    file = next((s.file for s in service.secrets if _is_flag(s) and s.name == last.removesuffix("=")), None)
+    if file is None:
+        return words
+    return f'{words}{"" if last.endswith("=") else " "}"$(<{word(file)})"'
 
 
 def _lines(values: Iterable[tuple[str, Origin]]) -> list[str]:

@@ -202,13 +202,52 @@ def test_a_name_with_a_meaning_to_bash_arrives_or_is_refused(tmp_path: Path, val
     assert not bad, str(bad)
 
 
+LATE = sorted(RESERVED - {"PWD"}) + ["BASH_FUNC_module%%", "a.b", "-x", "1"]
+"""Names that bash itself would change or cannot hold."""
+
+
+def test_names_that_bash_owns_arrive_all_the_same(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    variables = {name: "7" if name == "OPTIND" else f"of {name}; $HOME" for name in LATE}  # dash reads that number
+    ran = subprocess.run(
+        [str(written(service(["/bin/sh", "-c", TELL, str(out)], variables), tmp_path))],
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    environ = Path(f"{out}.environ").read_bytes().decode().split("\0")[:-1]
+    assert sorted(environ) == sorted(f"{name}={value}" for name, value in variables.items())
+
+
+def test_pwd_is_where_the_service_starts(tmp_path: Path) -> None:
+    folder = tmp_path / "it's here; $HOME"
+    folder.mkdir()
+    made = service(["/bin/sh", "-c", "/bin/pwd -P; echo $PWD"], {"PWD": str(folder)})
+    ran = subprocess.run([str(written(made, tmp_path))], capture_output=True, text=True, timeout=60, check=False)
+    assert ran.stdout.splitlines() == [str(folder), str(folder)]
+
+
 @pytest.mark.parametrize("name", sorted(RESERVED))
-def test_names_that_bash_owns_are_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError) as caught:
-        rendered(service(["/bin/true"], {name: "1"}), tmp_path)
-    assert caught.value.message == f"decode-0: {name} cannot be given to a service: the shell owns that name"
-    with pytest.raises(InputError):
+def test_names_that_bash_owns_are_not_read_from_files(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=f"decode-0: {name} cannot be read from a file: the shell owns that name"):
         rendered(service(["/bin/true"], {}, {name: "/etc/secret"}), tmp_path)
+
+
+@pytest.mark.parametrize("flag", ["--api-key", "--api-key="])
+def test_a_flag_gets_its_value_from_a_file_in_its_place(tmp_path: Path, flag: str) -> None:
+    file = tmp_path / "the key"
+    file.write_text("s3cret $HOME  x")
+    plain = service(["/bin/sh", "-c", 'printf "%s\\n" "$@"', "sh"], {}, {"--api-key": str(file)})
+    argv = (*plain.argv, Argument(words=(flag,), origin=WRITTEN), Argument(words=("--port", "1"), origin=WRITTEN))
+    made = plain.model_copy(update={"argv": argv})
+    assert "s3cret" not in rendered(made, tmp_path).text
+    ran = subprocess.run([str(written(made, tmp_path))], capture_output=True, text=True, timeout=60, check=False)
+    value = ["--api-key=s3cret $HOME  x"] if flag.endswith("=") else ["--api-key", "s3cret $HOME  x"]
+    assert ran.stdout.splitlines() == [*value, "--port", "1"]
+    file.unlink()
+    ran = subprocess.run([str(written(made, tmp_path))], capture_output=True, text=True, timeout=60, check=False)
+    assert (ran.returncode != 0, ran.stdout) == (True, "")
 
 
 def test_nul_is_refused(tmp_path: Path) -> None:
