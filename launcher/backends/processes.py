@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 
+from launcher.backends.adopted import adopted
 from launcher.plan.model import MARK
 
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -113,11 +114,24 @@ class Table(Mapping[int, Proc]):
 def look(state: Path) -> Table:
     """Every process now, those of the deployment whose folder is `state` marked with their service.
 
-    A process of another user whose environment may not be read stays unmarked.
+    A process of another user whose environment may not be read stays unmarked. An adopted one counts as marked, and
+    so does what descends from it.
     """
     mark = os.fsencode(f"\0{MARK}={state}/")
     pids = [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]  # noqa: PTH208  half the time of iterdir
-    return Table(p for pid in pids if (p := _proc(pid, mark)))
+    table = Table(p for pid in pids if (p := _proc(pid, mark)))
+    others = adopted(state)
+    return _with(table, others) if others else table
+
+
+def _with(table: Table, others: Mapping[tuple[int, int], str]) -> Table:
+    """The same processes, those of `others` (pid and start time) and what is below them marked with their service."""
+    marks: dict[int, str] = {}
+    for root in [p for p in table.values() if (p.pid, p.started) in others]:
+        marks |= {p.pid: others[root.pid, root.started] for p in table.tree([root]) if p.service is None}
+    return Table(
+        replace(p, service=marks[p.pid], cmdline=_cmdline(p.pid)) if p.pid in marks else p for p in table.values()
+    )
 
 
 def marked(state: Path) -> Mapping[str, tuple[Proc, ...]]:
@@ -134,8 +148,12 @@ def _proc(pid: int, mark: bytes) -> Proc | None:
     if at < 0:
         return Proc(pid, started, ppid, pgid, None, (f"[{name}]",))
     service = environ[at + len(mark) : environ.index(b"\0", at + 1)]
+    return Proc(pid, started, ppid, pgid, os.fsdecode(service), _cmdline(pid))
+
+
+def _cmdline(pid: int) -> tuple[str, ...]:
     words = (_read(f"/proc/{pid}/cmdline") or b"").rstrip(b"\0").split(b"\0")
-    return Proc(pid, started, ppid, pgid, os.fsdecode(service), tuple(map(os.fsdecode, words)))
+    return tuple(map(os.fsdecode, words))
 
 
 def _stat(pid: int, started: int | None = None) -> tuple[str, int, int, int] | None:

@@ -202,7 +202,7 @@ def test_a_name_with_a_meaning_to_bash_arrives_or_is_refused(tmp_path: Path, val
     assert not bad, str(bad)
 
 
-LATE = sorted(RESERVED - {"PWD"}) + ["BASH_FUNC_module%%", "a.b", "-x", "1"]
+LATE = [*sorted(RESERVED - {"PWD"}), "BASH_FUNC_module%%", "a.b", "-x", "1"]
 """Names that bash itself would change or cannot hold."""
 
 
