@@ -37,7 +37,7 @@ def install(
             hint="pdlaunch engine install cpu; one with GPUs is made with pip, then: pdlaunch engine add PATH",
         )
     if dry_run:
-        say(f"would install the CPU engine into {home()}: about 0.7 GB to download, 2.2 GB on the disk, two minutes")
+        say(f"would install the CPU engine into {home()}: about 0.4 GB to download, 2 GB on the disk, two minutes")
         return 0
     found = install_cpu(reporter())
     versions = ", ".join(f"{name} {found.versions[name]}" for name in ("sglang", "torch", "nixl", "sglang-router"))
