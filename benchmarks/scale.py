@@ -1,6 +1,7 @@
 """How `up`, `status` and `down` grow with the number of simulated servers: python benchmarks/scale.py [SERVERS ...].
 
-The bare start is the same serve scripts, run by nobody's help until each server says that it is ready.
+The bare start is the same serve scripts, router included, started side by side by nobody, until each says that it is
+ready: what `up` takes beyond it is supervision, one prompt on every edge, and the record.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from measuring import PDLAUNCH, own_home, table, timed
 
-from launcher.plan import Plan
+from launcher.plan import Plan, Service
 from launcher.store import Store, layout
 
 PROFILE = """\
@@ -53,16 +54,15 @@ def measure(count: int, home: Path) -> Sequence[str]:
 
 
 def bare_start(scripts: Path, plan: Plan) -> float:
-    """Seconds until every server that the generation's own scripts start is ready."""
-    servers = [service for service in plan.services if service.role != "router"]
+    """Seconds until everything that the generation's own scripts start is ready."""
     began = time.monotonic()
     processes = [
         subprocess.Popen([scripts / f"{s.name}.sh"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for s in servers
+        for s in plan.services
     ]
     try:
-        for server in servers:
-            while not _ready(server.ports["http"]):
+        for service in plan.services:
+            while not _ready(service):
                 time.sleep(0.05)
         return time.monotonic() - began
     finally:
@@ -71,9 +71,10 @@ def bare_start(scripts: Path, plan: Plan) -> float:
             process.wait()
 
 
-def _ready(port: int) -> bool:
+def _ready(service: Service) -> bool:
+    path = "liveness" if service.role == "router" else "ready"
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/ready", timeout=2) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{service.ports['http']}/{path}", timeout=2) as answer:
             return bool(answer.status == 200)
     except (urllib.error.URLError, ConnectionError, TimeoutError):
         return False
