@@ -17,5 +17,5 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 BackendName = Annotated[
-    str | None, typer.Option("--backend", metavar="NAME", help="supervisord or systemd, where the profile names none.")
+    str | None, typer.Option("--backend", metavar="NAME", help="supervisord or systemd, instead of the profile's own.")
 ]

@@ -18,6 +18,7 @@ from launcher.profile.model import Ready, Restart, Stop, Waiver
 
 Root: TypeAlias = Literal["state", "cache", "run"]
 """The deployment's own folder, the shared cache, the folder of sockets and pids."""
+BackendName: TypeAlias = Literal["systemd", "supervisord"]
 RoleName: TypeAlias = Literal["prefill", "decode", "aggregated", "router"]
 
 
@@ -148,7 +149,7 @@ class Plan(Frozen):
     restart: Restart
     on_hang: str
     allowed: tuple[Waiver, ...] = ()
-    backend: Literal["systemd", "supervisord"]
+    backend: BackendName
     notes: tuple[str, ...] = Field(default=())
     """What a reader should know: a GPU list with holes, an assigned port."""
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
+from launcher.errors import InputError
 from launcher.plan.context import Context, context
 from launcher.plan.facts import Facts
 from launcher.plan.front import router
-from launcher.plan.model import EngineUse, Plan, Service
+from launcher.plan.model import BackendName, EngineUse, Plan, Service
 from launcher.plan.server import note, server
 from launcher.profile import Loaded
 
@@ -17,7 +20,7 @@ NO_ENGINE = "the serving environment is not on this machine, so its version and 
 def resolve(
     loaded: Loaded, facts: Facts, *, backend: str | None = None, negatable: frozenset[str] = frozenset()
 ) -> Plan:
-    """The plan of a loaded profile, for `backend` where the profile names none.
+    """The plan of a loaded profile, for `backend` instead of the profile's own.
 
     `negatable` names the engine's flags that have a ``--no-`` twin. Raises InputError where no port is left.
     """
@@ -44,9 +47,17 @@ def resolve(
         restart=p.restart,
         on_hang=p.watch.on_hang,
         allowed=p.allow,
-        backend=p.backend or ("systemd" if backend == "systemd" else "supervisord"),
+        backend=_backend(backend or p.backend or "supervisord"),
         notes=tuple(_notes(c)),
     )
+
+
+def _backend(name: str) -> BackendName:
+    for known in get_args(BackendName):
+        if name == known:
+            found: BackendName = known
+            return found
+    raise InputError(f"there is no backend {name!r}", hint=f"one of {', '.join(get_args(BackendName))}")
 
 
 def _largest(servers: list[Service], flag: str) -> int | None:
