@@ -100,15 +100,17 @@ def _command(expected: Expected, main: LiveProcess) -> Iterator[Finding]:
 def flags(words: Collection[str], size: int) -> Mapping[str, str]:
     """The flags of a command line with their values; `size` words are the program itself."""
     program, rest = tuple(words)[:size], tuple(words)[size:]
-    found = {"program": " ".join(program)}
-    current = "program"
+    groups: list[tuple[str, list[str]]] = [("program", list(program))]
     for word in rest:
         if word.startswith("--"):
-            current, _, joined = word.removeprefix("--").partition("=")
-            found[current] = f"{found[current]}, {joined}".rstrip(", ") if current in found else joined
+            flag, joined, value = word.removeprefix("--").partition("=")
+            groups.append((flag, [value] if joined else []))
         else:
-            found[current] = f"{found[current]} {word}".lstrip()
-    return {flag: value or "on" for flag, value in found.items()}
+            groups[-1][1].append(word)
+    found: dict[str, list[str]] = {}
+    for flag, values in groups:
+        found.setdefault(flag, []).append(" ".join(values) or "on")
+    return {flag: ", ".join(values) for flag, values in found.items()}
 
 
 def without_keys(words: Iterable[str]) -> tuple[str, ...]:

@@ -112,7 +112,8 @@ def _lines(tree: Tree, name: str) -> list[str] | None:
     content = tree.read(name)
     if content is None or b"\0" in content:
         return None
-    return content.decode(errors="surrogateescape").splitlines(keepends=True)
+    *lines, rest = content.decode(errors="surrogateescape").split("\n")  # a form feed ends no line for `patch`
+    return [*(f"{line}\n" for line in lines), *([rest] if rest else [])]
 
 
 def _count(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
