@@ -13,6 +13,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,7 +108,8 @@ def _take(
     final, building, damaged = (into / f"{wanted.digest}{suffix}" for suffix in ("", ".tmp", ".damaged.tmp"))
     try:
         _clear(building)
-        building.mkdir(parents=True)
+        _make(into)
+        building.mkdir()
         reused = _fill(building, roots, wanted, _newest(into, cache), bytecode and bytecode / wanted.digest)
         if manifest(roots, cache=cache).digest != wanted.digest:
             raise TreeChangedError("a file was edited, added or taken away")
@@ -220,6 +222,16 @@ def _clone(reading: int, writing: int) -> bool:
             return False
         raise
     return True
+
+
+def _make(into: Path) -> None:
+    """Make the folder of snapshots, open to the group where the deployment's own is."""
+    if into.is_dir():
+        return
+    into.mkdir(parents=True)
+    above = into.parent.stat().st_mode
+    if above & stat.S_IWGRP:
+        into.chmod(stat.S_IMODE(into.stat().st_mode) | stat.S_IWGRP | above & stat.S_ISGID)
 
 
 def _record(into: Path, wanted: Manifest) -> None:

@@ -51,7 +51,7 @@ def writer(layout: Layout, operation: str, by: str, why: str | None = None) -> I
     path = layout.state / "writer.lock"
     with in_words(f"lock {layout.deployment} for `{operation}`", layout.state):
         make_folder(layout.state)
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, shared_mode(layout.state, 0o644))
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -59,6 +59,8 @@ def writer(layout: Layout, operation: str, by: str, why: str | None = None) -> I
             raise _busy(fd, layout.deployment) from None
         mine = Writing(operation=operation, by=by, why=why, process=this_process(), since=now())
         with in_words(f"lock {layout.deployment} for `{operation}`", layout.state):
+            if os.fstat(fd).st_uid == os.geteuid():
+                os.fchmod(fd, shared_mode(layout.state, 0o644))
             os.ftruncate(fd, 0)
             write_all(fd, mine.model_dump_json().encode())
         try:

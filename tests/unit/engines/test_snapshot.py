@@ -272,6 +272,13 @@ def test_names_that_python_would_take_for_something_else(tmp_path: Path, into: P
     assert verify_snapshot(into, taken.digest) == []
 
 
+def test_in_a_groups_folder_the_snapshots_are_the_groups(source: Path, into: Path) -> None:
+    into.parent.mkdir()
+    into.parent.chmod(0o2775)
+    snapshot({"sglang": source}, into)
+    assert into.stat().st_mode & 0o7777 == 0o2775
+
+
 def test_a_root_that_is_the_whole_snapshot(source: Path, into: Path) -> None:
     roots: Mapping[str, Path] = {"": source}
     taken = snapshot(roots, into)

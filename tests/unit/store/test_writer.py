@@ -123,6 +123,15 @@ def test_a_busy_deployment_says_what_to_do(tmp_path: Path) -> None:
             raise AssertionError("two writers")
 
 
+def test_in_a_groups_folder_the_lock_is_the_groups(tmp_path: Path) -> None:
+    layout = a_layout(tmp_path)
+    layout.state.mkdir(parents=True)
+    for mode, expected in ((0o755, 0o644), (0o2775, 0o664)):
+        layout.state.chmod(mode)
+        with writer(layout, "up", by="anna"):
+            assert (layout.state / "writer.lock").stat().st_mode & 0o7777 == expected
+
+
 def test_nobody_writes_where_there_is_nothing(tmp_path: Path) -> None:
     assert writing(a_layout(tmp_path)) is None
 
