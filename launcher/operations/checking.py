@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from launcher.errors import InputError, Problem
-from launcher.knobs import harvest
+from launcher.knobs import EngineKnobs, harvest, harvest_router
 from launcher.observe.machine import account
 from launcher.operations.facts import Gathered, gather
 from launcher.plan import Facts, Plan, resolve
@@ -44,30 +44,29 @@ class Checked:
 def check(path: Path, *, backend: str | None = None) -> Checked:
     """Everything known of the profile at `path`; raises InputError only where the file is no YAML mapping at all."""
     examined: Examined = examine(path)
-    gathered = gather(examined.loaded)
-    problems = [
-        *examined.problems,
-        *map(examined.loaded.problem, gathered.findings),
-        *judge_profile(examined.loaded),
-        *_against_engine(examined.loaded, gathered),
-    ]
-    problems = waive(examined.loaded, problems, dt.datetime.now().astimezone().date())
-    plan = None
-    if not any(p.severity == "error" for p in problems):
-        plan = resolve(examined.loaded, gathered.facts, backend=backend)
-    return Checked(examined.loaded, gathered.facts, plan, tuple(problems), gathered.roots)
+    loaded = examined.loaded
+    gathered = gather(loaded)
+    engine, router = _knobs(loaded, gathered)
+    against = [*check_names(loaded, engine, router), *check_values(loaded, engine, router)] if engine else []
+    problems = waive(
+        loaded,
+        [*examined.problems, *map(loaded.problem, gathered.findings), *judge_profile(loaded), *against],
+        dt.datetime.now().astimezone().date(),
+    )
+    negatable = frozenset(name for name, flag in engine.flags.items() if flag.negations) if engine else frozenset()
+    facts = gathered.facts.model_copy(update={"negatable": negatable})
+    wrong = any(p.severity == "error" for p in problems)
+    plan = None if wrong else resolve(loaded, facts, backend=backend)
+    return Checked(loaded, facts, plan, tuple(problems), gathered.roots)
 
 
-def _against_engine(loaded: Loaded, gathered: Gathered) -> list[Problem]:
-    """Names and values against what the engine and the router know; nothing where neither is on this machine."""
+def _knobs(loaded: Loaded, gathered: Gathered) -> tuple[EngineKnobs | None, EngineKnobs | None]:
+    """What the engine and the router know of flags and variables; None for one that is not on this machine."""
     cache = cache_dir() / "knobs"
+    router = harvest_router(gathered.router_package, cache_dir=cache) if gathered.router_package else None
     if loaded.profile.engine.kind == "simulator":
-        engine = simulator_knobs()
-    elif gathered.package:
-        engine = harvest(gathered.package, cache_dir=cache)
-    else:
-        return []
-    return [*check_names(loaded, engine), *check_values(loaded, engine)]
+        return simulator_knobs(), router
+    return harvest(gathered.package, cache_dir=cache) if gathered.package else None, router
 
 
 def sound(checked: Checked) -> Plan:

@@ -23,8 +23,6 @@ class Context:
     facts: Facts
     slots: tuple[Slot, ...]
     ports: Mapping[str, Assigned]
-    negatable: frozenset[str]
-    """The engine's flags that have a ``--no-`` twin."""
 
     @property
     def profile(self) -> Profile:
@@ -63,14 +61,14 @@ class Context:
         return len(known) if known else max((g + 1 for s in self.slots for g in s.gpus()[0]), default=0)
 
 
-def context(loaded: Loaded, facts: Facts, negatable: frozenset[str]) -> Context:
+def context(loaded: Loaded, facts: Facts) -> Context:
     """The context of a profile on a machine; raises InputError where no port is left."""
     members = slots(loaded)
     wanted = [_wanted(slot) for slot in members]
     router = loaded.profile.router
     if router:
         wanted.append(Wanted("router", ("http", "metrics"), {"http": router.port}))
-    return Context(loaded, facts, members, assign(wanted, facts.machine.ephemeral), negatable)
+    return Context(loaded, facts, members, assign(wanted, facts.machine.ephemeral))
 
 
 def _wanted(slot: Slot) -> Wanted:

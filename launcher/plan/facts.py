@@ -52,3 +52,5 @@ class Facts(Frozen):
     """The engine's own model, for a profile that names none."""
     snapshot: str | None = None
     """Digest of the engine's source as it is now."""
+    negatable: frozenset[str] = frozenset()
+    """The engine's flags that have a ``--no-`` twin."""

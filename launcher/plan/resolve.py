@@ -17,14 +17,12 @@ USUAL_CHUNK = 8192
 NO_ENGINE = "the serving environment is not on this machine, so its version and its source are not known here"
 
 
-def resolve(
-    loaded: Loaded, facts: Facts, *, backend: str | None = None, negatable: frozenset[str] = frozenset()
-) -> Plan:
+def resolve(loaded: Loaded, facts: Facts, *, backend: str | None = None) -> Plan:
     """The plan of a loaded profile, for `backend` instead of the profile's own.
 
-    `negatable` names the engine's flags that have a ``--no-`` twin. Raises InputError where no port is left.
+    Raises InputError for a backend that there is not, and where no port is left.
     """
-    c = context(loaded, facts, negatable)
+    c = context(loaded, facts)
     p = loaded.profile
     servers = [server(c, slot).sealed() for slot in c.slots]
     routers = [router(c, p.router).sealed()] if p.router else []

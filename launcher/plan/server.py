@@ -26,7 +26,7 @@ def server(context: Context, slot: Slot) -> Service:
             commands.engine_program(context.profile.engine.kind, python(context), _program_origin(context)),
             *commands.owned_flags(_owned(context, slot, selection)),
             *_kind_args(context, slot),
-            *commands.profile_flags(slot.settings.args, context.file, context.negatable),
+            *commands.profile_flags(slot.settings.args, context.file, context.facts.negatable),
         ),
         env=environment.layered(
             environment.base(slot.name, context.facts.engine, context.facts, context.user()),
