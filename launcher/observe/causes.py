@@ -19,12 +19,12 @@ _CAUSES = (
     (r"No space left on device", "a disk is full"),
     (r"divisible by|[Nn]ot divisible", "a size does not fit the page size or the parallel sizes"),
     (
-        r"config\.json|does not appear to have a file named|Can't load|not a local folder",
+        r"config\.json|does not appear to have a file named|Can't load|not a local folder|Repo id must be",
         "the model's files are incomplete or not there",
     ),
     (r"[Nn]inja is required|nvcc|ninja: ", "a build tool is missing from PATH: kernels cannot be compiled"),
-    (r"exit code -9|signal 9|Killed", "it was killed from outside, often by the kernel for memory: see `dmesg`"),
-    (r"exit code -15|SIGTERM", "it was told to end from outside"),
+    (r"exit code:? -9|signal 9|Killed", "it was killed from outside, often by the kernel for memory: see `dmesg`"),
+    (r"exit code:? -15|SIGTERM", "it was told to end from outside"),
 )
 
 

@@ -14,26 +14,22 @@ from launcher.observe.causes import probable_cause
 READY = "The server is fired up and ready to roll!"
 
 _PHASES = (
-    ("Load weight begin", "weights"),
-    ("Load weight end", "memory"),
-    ("KV Cache is allocated", "memory"),
-    ("Capture cuda graph begin", "graphs"),
-    ("Capture draft cuda graph begin", "graphs"),
-    ("Uvicorn running on", "warm-up"),
-    ("Start of disaggregation warmup", "warm-up"),
-    ("End of disaggregation warmup", "warm-up"),
-    (READY, "loaded"),
+    (r"Load weight begin", "weights"),
+    (r"Load weight end|KV Cache is allocated", "memory"),
+    (r"Capture .*(?:CUDA|cuda) graph begin", "graphs"),
+    (r"Uvicorn running on|Start of (?:pd )?disaggregation warmup|End of disaggregation warmup", "warm-up"),
+    (re.escape(READY), "loaded"),
 )
 _FATAL = re.compile(
     r"Traceback \(most recent call last\)|Received sigquit from a child process|crashed with exit code"
-    r"|^\S*\s*error: |launch_(?:server|router)\.py: error:|python[\d.]*: No module named"
-    r"|Segmentation fault|^Killed"
+    r"|^[\w ./-]{1,60}: error: |python[\d.]*: No module named|Segmentation fault|^Killed"
+    r"|^\S+ \S+ ERROR: +\[Errno \d+\]"
 )
+"""The last is uvicorn's word for a taken port: the parent then ends its scheduler for 40 s before it goes."""
 _SILENT = re.compile(r"address already in use|failed to register to bootstrap server after")
 """SGLang says these and still calls itself ready."""
-_ERROR = re.compile(r"^(?:[\w.]*\.)?(?:\w*(?:Error|Exception|Exit|Interrupt)\b|\w+ERR_\w+)\S*: ?.*|.*(?:\berror: ).*")
-
-
+_ERROR = re.compile(r"^(?:[\w.]*\.)?(?:\w*(?:Error|Exception|Exit|Interrupt)\b|\w+ERR_\w+)(?:: ?.*)?$|\S.*\berror: .*")
+"""At the beginning of a line: what stands indented in a traceback is source, which may speak of errors."""
 _LONGEST_TRACEBACK = 200
 """Lines after a first error in which its last line is looked for."""
 
@@ -68,10 +64,17 @@ class Tail:
 
     def read(self) -> None:
         """Take in what was written since the last time."""
-        if _inode(self._path) != self._inode:
-            self._inode, self._offset, self._rest = _inode(self._path), 0, b""
+        now = _inode(self._path)
+        if now != self._inode:
+            rotated = self._path.with_name(f"{self._path.name}.1")  # as supervisord calls it
+            if _inode(rotated) == self._inode:
+                self._read(rotated)
+            self._inode, self._offset, self._line, self._rest = now, 0, 0, b""
+        self._read(self._path)
+
+    def _read(self, path: Path) -> None:
         try:
-            with self._path.open("rb") as file:
+            with path.open("rb") as file:
                 file.seek(self._offset)
                 block = file.read()
         except FileNotFoundError:
@@ -83,20 +86,20 @@ class Tail:
             self._take(raw.decode(errors="replace"))
 
     def _take(self, line: str) -> None:
-        self.phase = next((name for words, name in _PHASES if words in line), self.phase)
+        self.phase = next((name for words, name in _PHASES if re.search(words, line)), self.phase)
         self.ready = self.ready or READY in line
         if self.warning is None and _SILENT.search(line):
             self.warning = line.strip()
         if self._fatal is None and _FATAL.search(line):
             self._fatal = []
         if self._fatal is not None and len(self._fatal) < _LONGEST_TRACEBACK:
-            self._fatal.append((self._line, line.strip()))
+            self._fatal.append((self._line, line.rstrip()))
             self._judge(self._fatal)
 
     def _judge(self, lines: list[tuple[int, str]]) -> None:
         """A traceback's last line is its error; until that line has come the first one stands for it."""
         number, text = next(((n, t) for n, t in lines if _ERROR.match(t)), lines[0])
-        self.failure = Failure(text, number, probable_cause("\n".join(t for _, t in lines)))
+        self.failure = Failure(text.strip(), number, probable_cause("\n".join(t for _, t in lines)))
 
 
 def _size(path: Path) -> int:
