@@ -27,11 +27,8 @@ def differences(before: Intent, after: Intent) -> tuple[Difference, ...]:
     Services are left out, and so are the digests of the files that follow from a service that differs.
     """
     old, new = _flat(before), _flat(after)
-    changed = {
-        f"bundle.{name}.sh"
-        for name in before.services.keys() | after.services.keys()
-        if before.services_digests.get(name) != after.services_digests.get(name)
-    }
+    left, right = before.services_digests, after.services_digests
+    changed = {f"bundle.{name}.sh" for name in left.keys() | right.keys() if left.get(name) != right.get(name)}
     return tuple(
         Difference(place, old.get(place), new.get(place))
         for place in dict.fromkeys((*old, *new))

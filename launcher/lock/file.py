@@ -29,9 +29,9 @@ def document(lock: Lock) -> dict[str, Any]:
     intent = lock.intent
     sections = intent.model_dump(mode="json", exclude={"deployment", "profile"})
     packages = intent.engine.packages
+    services = intent.services_digests
     sections["services"] = {
-        name: {"digest": intent.services_digests[name], **_flowing(service)}
-        for name, service in sections["services"].items()
+        name: {"digest": services[name], **_flowing(service)} for name, service in sections["services"].items()
     }
     sections["engine"]["packages"] = {
         "count": packages.count,

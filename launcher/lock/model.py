@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from functools import cached_property
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from launcher.frozen import Frozen
 from launcher.lock import digests, text
@@ -43,13 +42,13 @@ class LockedService(Frozen):
     """Ports that the engine opens beside its own."""
     argv: tuple[tuple[str, ...], ...] = Field(min_length=1)
     """The program, then one group of words for each flag."""
-    env: Mapping[str, str]
+    env: Mapping[str, Annotated[str, AfterValidator(text.known)]]
     """Name to value, in the form of `launcher.lock.text`; without the digest, which follows from the rest."""
     secrets: Mapping[str, str]
     """Name to the file that holds the value."""
 
     def service(self, name: str, origins: Origins) -> Service:
-        """The service as a plan has it, sealed; raises InputError for a value with an unknown root."""
+        """The service as a plan has it, sealed."""
         env = []
         for variable, written in self.env.items():
             value, root = text.read(written)
@@ -105,7 +104,7 @@ class Packages(Frozen):
         """How many there are."""
         return len(self.versions)
 
-    @cached_property
+    @property
     def digest(self) -> str:
         """Over names and versions."""
         return digests.of(self.versions)
@@ -181,22 +180,19 @@ class Intent(Frozen):
     watch: Watching
     allowed: tuple[Waiver, ...]
 
-    @cached_property
+    @property
     def services_digests(self) -> dict[str, str]:
         """Digest by service."""
         return {name: service.digest(name) for name, service in self.services.items()}
 
-    @cached_property
+    @property
     def digests(self) -> dict[str, str]:
         """Digest by section."""
         others = self.model_dump(mode="json", exclude={"deployment", "profile", "services"})
-        services = [
-            [name, service.role, self.services_digests[name], *service.reserved]
-            for name, service in self.services.items()
-        ]
+        services = [[name, s.role, s.digest(name), *s.reserved] for name, s in self.services.items()]
         return {"services": digests.of(services)} | {name: digests.of(section) for name, section in others.items()}
 
-    @cached_property
+    @property
     def digest(self) -> str:
         """Over everything: two locks with equal digests start the same."""
         return digests.of([self.deployment, self.profile, self.digests])

@@ -139,11 +139,12 @@ def _means(words: tuple[str, ...], value: Any) -> bool:
         return value is True
     if isinstance(value, list):
         return len(value) == len(words) and all(_means((word,), item) for word, item in zip(words, value, strict=True))
-    return len(words) == 1 and (str(value) == words[0] or _parsed(words[0]) == value)
+    return len(words) == 1 and (str(value) == words[0] or _parses_to(words[0], value))
 
 
-def _parsed(word: str) -> Any:
+def _parses_to(word: str, value: Any) -> bool:
+    """Whether a word is another spelling of a value: ``1.0`` of 1, JSON of a mapping."""
     try:
-        return json.loads(word)
+        return bool(json.loads(word) == value)
     except ValueError:
-        return None
+        return False

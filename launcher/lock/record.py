@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import datetime as dt
-from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -37,13 +36,13 @@ class Record(Frozen):
     """Digest of the intent that was started; None for a generation without a lock."""
     about: Taken
 
-    @cached_property
+    @property
     def digests(self) -> dict[str, str]:
         """Digest by section."""
         sections = self.model_dump(mode="json", exclude={"about", "deployment", "generation", "lock"})
         return {name: digests.of(section) for name, section in sections.items()}
 
-    @cached_property
+    @property
     def digest(self) -> str:
         """Over all sections, and what they were taken of."""
         return digests.of([self.deployment, self.generation, self.lock, self.digests])

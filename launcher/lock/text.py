@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from typing import get_args
 
-from launcher.errors import InputError
 from launcher.plan.model import Root
 
 _ROOTED = re.compile(rf"\{{({'|'.join(get_args(Root))})\}}/(.*)", re.DOTALL)
@@ -23,13 +22,19 @@ def written(value: str, root: Root | None) -> str:
 
 
 def read(text: str) -> tuple[str, Root | None]:
-    """Value and root of what stands in a lock; raises InputError for a root that there is not."""
+    """Value and root of what stands in a lock; raises ValueError for a root that there is not."""
     if not text.startswith("{"):
         return text, None
     if text.startswith("{{"):
         return text[1:], None
     if (match := _ROOTED.fullmatch(text)) is None:
         known = ", ".join(f"{{{root}}}/" for root in get_args(Root))
-        raise InputError(f"{text!r} begins with no root that is known: {known}, or {{{{ for a brace")
+        raise ValueError(f"{text!r} begins with no root that is known: {known}, or {{{{ for a brace")
     root: Root = next(known for known in get_args(Root) if known == match[1])
     return match[2], root
+
+
+def known(text: str) -> str:
+    """`text` itself; raises ValueError for a root that there is not."""
+    read(text)
+    return text

@@ -51,4 +51,10 @@ def validated(
         place = (*above, *first["loc"])
         line = next((lines[place[:n]] for n in range(len(place), 0, -1) if place[:n] in lines), None)
         name = ".".join(map(str, place))
-        raise refused(where, f"was cut short or edited: {name}: {first['msg'].lower()}", line) from None
+        raise refused(where, f"was cut short or edited: {name}: {_words(first['msg'])}", line) from None
+
+
+def _words(message: str) -> str:
+    """pydantic's message in our tone."""
+    text = message.removeprefix("Value error, ")
+    return text[:1].lower() + text[1:]

@@ -183,3 +183,13 @@ def test_origins_must_fit() -> None:
     for old, new in itertools.product(["TEMPLATE: [profile"], ["OTHER: [profile", "TEMPLATE: [nobody"]):
         with pytest.raises(InputError, match="about"):
             from_yaml(TEXT.replace(old, new, 1), "x.lock.yaml")
+
+
+def test_an_unknown_root_is_named_with_its_line() -> None:
+    line = TEXT[: TEXT.index("{state}")].count("\n") + 1
+    with pytest.raises(InputError) as caught:
+        from_yaml(TEXT.replace("{state}", "{home}", 1), "x.lock.yaml")
+    assert caught.value.message == (
+        f"x.lock.yaml:{line}: was cut short or edited: services.prefill-0.env.PYTHONPATH: '{{home}}/engine/41ab' "
+        "begins with no root that is known: {state}/, {cache}/, {run}/, or {{ for a brace"
+    )

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from launcher.errors import InputError
 from launcher.lock.text import read, written
 from launcher.plan.model import Root
 
@@ -24,5 +23,5 @@ def test_a_literal_is_never_taken_for_a_rooted_value(braces: int, root: str, res
 
 @pytest.mark.parametrize("text", ["{home}/x", "{state}", "{", "{}", "{state}x"])
 def test_an_unknown_root_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="begins with no root that is known"):
+    with pytest.raises(ValueError, match="begins with no root that is known"):
         read(text)
