@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,21 +65,20 @@ def read(table: Table) -> Mapping[str, LiveService]:
     found = {}
     for name, procs in table.services.items():
         if name != SUPERVISOR:
-            roots = _roots(procs)
-            main = next((root for root in roots if root.ppid in daemons), roots[0])
-            supervised = main.ppid in daemons
-            twins = tuple(r for r in roots if r is not main and _is_twin(r, main, supervised=supervised))
-            below = table.tree([main])[1:]
-            children = sorted({p for p in (*procs, *below) if not _belongs(table, p, (main, *twins), main)}, key=_age)
-            found[name] = LiveService(
-                name, _process(main), tuple(map(_process, children)), supervised=supervised, twins=twins
-            )
+            found[name] = _service(name, procs, table, daemons)
     return found
 
 
-def _belongs(table: Table, proc: Proc, roots: tuple[Proc, ...], main: Proc) -> bool:
-    """Whether it is one of the main processes, or below another one than `main`."""
-    return proc in roots or any(root is not main and table.below(proc, root.pid) for root in roots)
+def _service(name: str, procs: tuple[Proc, ...], table: Table, daemons: Collection[int]) -> LiveService:
+    roots = _roots(procs)
+    main = next((root for root in roots if root.ppid in daemons), roots[0])
+    supervised = main.ppid in daemons
+    tree = table.tree([main])
+    twins = tuple(root for root in roots if root is not main and _is_twin(root, tree, supervised=supervised))
+    theirs = set(table.tree(twins))
+    children = sorted({*procs, *tree} - theirs - {main}, key=_age)
+    processes = tuple(map(_process, children))
+    return LiveService(name, _process(main), processes, supervised=supervised, twins=twins)
 
 
 def _roots(procs: tuple[Proc, ...]) -> list[Proc]:
@@ -88,9 +87,12 @@ def _roots(procs: tuple[Proc, ...]) -> list[Proc]:
     return [proc for proc in procs if proc.ppid not in pids]
 
 
-def _is_twin(root: Proc, main: Proc, *, supervised: bool) -> bool:
-    """A child that lost its parent is no twin: it is younger than the main process and runs something else."""
-    return root.cmdline == main.cmdline or (supervised and root.started < main.started)
+def _is_twin(root: Proc, tree: tuple[Proc, ...], *, supervised: bool) -> bool:
+    """A child of the main process that lost its parent is no twin: it is younger and still in one of its groups."""
+    main = tree[0]
+    if root.cmdline == main.cmdline or (supervised and root.started < main.started):
+        return True
+    return root.pgid not in {proc.pgid for proc in tree}
 
 
 def _age(proc: Proc) -> tuple[int, int]:

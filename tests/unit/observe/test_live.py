@@ -20,9 +20,15 @@ DAEMON = Proc(100, 1, 1, 100, "supervisord", ("supervisord",))
 
 
 def proc(
-    pid: int, ppid: int, *, started: int | None = None, service: str | None = "decode-0", words: str = "main"
+    pid: int,
+    ppid: int,
+    *,
+    group: int = 10,
+    started: int | None = None,
+    service: str | None = "decode-0",
+    words: str = "main",
 ) -> Proc:
-    return Proc(pid, pid if started is None else started, ppid, pid, service, (words,))
+    return Proc(pid, pid if started is None else started, ppid, group, service, (words,))
 
 
 def seen(*procs: Proc) -> tuple[int, list[int], bool, list[int]]:
@@ -52,8 +58,8 @@ def test_without_a_supervisor_the_oldest_is_the_main_one() -> None:
 
 @pytest.mark.parametrize(
     "twin",
-    [proc(20, 1), proc(20, 1, started=5, words="edited")],
-    ids=["the same command", "older than the supervised one"],
+    [proc(20, 1), proc(20, 1, started=5, words="edited"), proc(20, 1, group=20, words="another port")],
+    ids=["the same command", "older than the supervised one", "from another shell"],
 )
 def test_a_twin_beside_the_supervised_one(twin: Proc) -> None:
     below = proc(21, 20, started=30, words="sglang::scheduler")
@@ -61,7 +67,7 @@ def test_a_twin_beside_the_supervised_one(twin: Proc) -> None:
 
 
 def test_two_that_nobody_supervises_are_a_main_one_and_its_twin() -> None:
-    assert seen(proc(10, 1), proc(20, 1)) == (10, [], False, [20])
+    assert seen(proc(10, 1), proc(20, 1, group=20)) == (10, [], False, [20])
 
 
 def test_a_child_that_lost_its_parent_is_no_twin() -> None:
