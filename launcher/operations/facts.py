@@ -45,10 +45,14 @@ def gather(loaded: Loaded) -> Gathered:
     arguments = router.find("sglang_router/router_args.py") if router else None
     router_package = arguments.parent if arguments else None
     if engine.kind == "simulator":
+        roots = simulator_roots(engine.source)
+        absent = [str(path) for path in roots.values() if not path.exists()]
+        wrong = Finding(("engine", "source"), f"no simulator there: {absent[0]} is missing", DELETE) if absent else None
         return Gathered(
             facts.model_copy(update={"engine": _serving(simulator(), None)}),
-            simulator_roots(engine.source),
+            {} if absent else roots,
             router_package=router_package,
+            findings=(wrong,) if wrong else (),
         )
     findings: list[Finding] = []
     found = _found(loaded, findings)

@@ -27,10 +27,8 @@ def _engine(profile: Profile, lines: Lines) -> Iterator[Finding]:
     if kind == "sglang" and not lines.has("engine", "venv"):
         error = "the serving environment is not named: where is the Python that has SGLang?"
         yield Finding(("engine", "venv"), error, "engine: {venv: /opt/sglang/venv}")
-    if kind == "simulator":
-        for key in ("venv", "source"):
-            if lines.has("engine", key):
-                yield Finding(("engine", key), "has no effect: the simulator brings its own code", DELETE)
+    if kind == "simulator" and lines.has("engine", "venv"):
+        yield Finding(("engine", "venv"), "has no effect: pdlaunch's own Python runs the simulator", DELETE)
     if kind not in _BRINGS_A_MODEL and not lines.has("model"):
         yield Finding(("model",), "the weights are not named", "model: /models/NAME")
 

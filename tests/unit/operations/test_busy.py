@@ -32,15 +32,24 @@ def test_two_at_once_the_second_learns_who_is_at_it(agg: Deployment) -> None:
     assert error.startswith("error: busy: root is running `up` since ")
     assert error.endswith(f"(pid {first.pid}): first")
     assert hint == f"hint: wait until it is done (pdlaunch status -d agg), or end it: kill {first.pid}"
-    for command in (
-        lambda: down(agg.store, Told()),
-        lambda: restart(agg.store, (), Told()),
-        lambda: rollback(agg.store, 1, Told()),
-    ):
+    for command in (lambda: down(agg.store, Told()), lambda: restart(agg.store, (), Told())):
         with pytest.raises(BusyError):
             command()
     assert first.wait() == 0
     assert (agg.state, agg.store.numbers()) == ("ok", (1, 2))
+
+
+def test_the_way_back_does_not_wait_for_the_way_forward(agg: Deployment) -> None:
+    agg.up()
+    first = agg.env(PDLAUNCH_SIM_FAULT="load:20s").start_up("-m", "will not come")
+    until(agg.store.pending)
+    told = Told()
+    back = rollback(agg.store, 1, told)
+    assert back.generation == 1
+    assert "`up`" in told.text
+    assert "it is told to stop" in told.text
+    assert first.wait() == 130
+    assert (agg.state, agg.store.current()) == ("ok", 1)
 
 
 def test_another_deployment_on_the_same_ports_learns_whose_they_are(agg: Deployment) -> None:
