@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from launcher.cli.output import duration, table
 
 if TYPE_CHECKING:
-    from launcher.compare import Change
+    from launcher.compare import Change, Difference
     from launcher.operations.history import Row
     from launcher.operations.planning import Proposal
     from launcher.operations.rollback import Way
@@ -172,16 +172,28 @@ def history(rows: tuple[Row, ...]) -> str:
 
 
 def way(found: Way) -> str:
-    """What a rollback would do."""
-    about = found.generation.about
+    """What a rollback would do: what comes back, what cannot, what is as it was, what it costs."""
+    about, back = found.generation.about, found.restoring
     why = f', "{about.why}"' if about.why else ""
     lines = [f"to generation {found.generation.number} ({_when(about.written.isoformat())}, {about.by}{why})"]
-    lines += [f"  comes back  {change}" for change in found.changes]
-    if not found.changes:
-        lines.append("  comes back  nothing: the settings are the same")
-    if found.damage:
-        lines += [f"  damaged     {line}" for line in found.damage]
-    lines.append(f"  restarts    {', '.join(found.move.start) or 'nothing'}")
-    if found.eta:
-        lines.append(f"  takes       about {duration(found.eta)}")
+    lines += _listed("comes back", [str(d.change) + _edit(d) for d in back.comes_back] or ["nothing: it is the same"])
+    lines += _listed("as it was", [", ".join(back.as_it_was)] if back.as_it_was else [])
+    for beyond in back.beyond:
+        lines += _listed("cannot", [beyond.what, *([f"  {beyond.command}"] if beyond.command else [])])
+    if not back.beyond and not back.unknown:
+        lines += _listed("cannot", ["nothing"])
+    lines += _listed("not known", [back.unknown] if back.unknown else [])
+    lines += _listed("damaged", list(found.damage))
+    lines += _listed("edits", [f"stay in generation {found.current}"] if back.comes_back and found.current else [])
+    lines += _listed("restarts", [", ".join(found.move.start) or "nothing"])
+    lines += _listed("takes", [f"about {duration(found.eta)} to load"] if found.eta else [])
     return "\n".join(lines)
+
+
+def _listed(label: str, texts: list[str]) -> list[str]:
+    """The label before the first text only."""
+    return [f"  {label if i == 0 else '':<11} {text}" for i, text in enumerate(texts)]
+
+
+def _edit(difference: Difference) -> str:
+    return f"  +{difference.edit.added} -{difference.edit.removed}" if difference.edit else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from launcher.compare import Change, changes
 from launcher.errors import PdlaunchError, ReturnedError
 from launcher.operations.arriving import arrive
 from launcher.operations.driving import backend_of
@@ -13,6 +12,7 @@ from launcher.operations.going import Arrived, etas, find_move
 from launcher.operations.interrupts import interruptible
 from launcher.operations.moving import Move
 from launcher.operations.presence import hold_is_alive
+from launcher.operations.restoring import Restoring, restoring
 from launcher.operations.taking_over import writer_in_front
 from launcher.store import Generation, Store, claim, resources, who
 
@@ -23,9 +23,10 @@ class Way:
 
     generation: Generation
     current: int | None
-    changes: tuple[Change, ...]
+    restoring: Restoring
     move: Move
     eta: float | None
+    """Seconds until the slowest service that starts is loaded, by earlier starts."""
     damage: tuple[str, ...]
     """What of the generation is no longer as it was written."""
 
@@ -34,11 +35,11 @@ def way_back(store: Store, number: int) -> Way:
     """The way to generation `number`; raises InputError where there is none of that number."""
     generation = store.generation(number)
     current = store.current()
-    before = store.generation(current).plan if current in store.numbers() and current is not None else None
+    before = store.generation(current) if current in store.numbers() and current is not None else None
     move, _ = find_move(generation.plan, backend_of(generation.plan, store.layout), store)
     known = etas(store)
     eta = max((known[name] for name in move.start if name in known), default=None)
-    return Way(generation, current, changes(before, generation.plan), move, eta, tuple(store.verify(number)))
+    return Way(generation, current, restoring(store, generation, before), move, eta, tuple(store.verify(number)))
 
 
 def rollback(store: Store, number: int, report: Report, *, why: str | None = None) -> Arrived:
