@@ -16,4 +16,4 @@ def parse(probe: str) -> int | None:
     kind, _, top = probe.partition(":")
     if kind != "ladder":
         return None
-    return int(top[:-1]) * 1000 if top.endswith("k") else int(top)
+    return int(top.rstrip("kM")) * {"k": 1000, "M": 1_000_000}.get(top[-1], 1)
