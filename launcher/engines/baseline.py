@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from launcher.engines.manifest import SKIPPED_FOLDERS, SKIPPED_SUFFIX, Manifest
@@ -23,22 +23,26 @@ _FILES = {"100644", "100755", _LINK}
 """git's modes of what a tree holds beside folders and submodules."""
 
 
-def edited(tree: Manifest, package: Path, commit: str | None, *, cache: Path | None = None) -> Edited | None:
+def edited(
+    tree: Manifest, package: Path, commit: str | None, *, roots: Collection[str], cache: Path | None = None
+) -> dict[str, str | None] | None:
     """The files of `package` (``sglang/…`` in `tree`) that are not as `commit` or the package's RECORD has them.
 
     By name in the tree, with their SHA-256, None for one that is gone. None where there is neither a commit nor a
-    RECORD, or git cannot be asked. `cache` is the file of remembered object names, or None.
+    RECORD, or git cannot be asked. `roots` names the files and folders that `tree` was made of; `cache` is the file of
+    remembered object names, or None.
     """
-    if commit is not None:
-        expected = _of_commit(package, commit)
-        return _differing(tree, expected, _objects(tree, package, expected, cache)) if expected is not None else None
-    record = _record_of(package)
-    if record is None:
+    said = _record_of(package) if commit is None else _of_commit(package, commit)
+    if said is None:
         return None
-    return _differing(tree, record, {name: entry.sha256 for name, entry in tree.files.items()})
-
-
-Edited = Mapping[str, str | None]
+    expected = {
+        name: value for name, value in said.items() if any(name == r or name.startswith(f"{r}/") for r in roots)
+    }
+    if commit is None:
+        present = {name: entry.sha256 for name, entry in tree.files.items()}
+    else:
+        present = _objects(tree, package, expected, cache)
+    return _differing(tree, expected, present)
 
 
 def record(folder: Path) -> dict[str, str]:
@@ -111,7 +115,10 @@ def _objects(tree: Manifest, package: Path, expected: Mapping[str, str], cache: 
             continue
         key = f"{algorithm}:{entry.sha256}"
         if key not in known:
-            known[key] = fresh[key] = _object(path.read_bytes(), algorithm)
+            content = path.read_bytes() if path.is_file() else b""
+            if hashlib.sha256(content).hexdigest() != entry.sha256:  # edited since: it is not what the tree holds
+                continue
+            known[key] = fresh[key] = _object(content, algorithm)
         found[name] = known[key]
     if fresh and cache is not None:
         with contextlib.suppress(OSError):  # a cache that cannot be written costs time, not correctness

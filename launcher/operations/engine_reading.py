@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from launcher.engines.baseline import edited, record
@@ -19,8 +20,9 @@ _NIXL = ("nixl-cu13", "nixl-cu12", "nixl")
 def read_engine(checked: Checked) -> Read:
     """What lies around the engine that `checked` found; what was edited in it is `with_edits`'s to say."""
     engine, router = checked.facts.engine, checked.facts.router
-    package = checked.roots.get("sglang")
-    environment = environment_at(Path(engine.python).parents[1]) if engine and package else None
+    simulated = checked.loaded.profile.engine.kind == "simulator"
+    package = _package(checked)
+    environment = environment_at(Path(engine.python).parents[1]) if engine and not simulated else None
     return Read(
         package=str(package) if package else None,
         head=head(package) if package else None,
@@ -31,11 +33,20 @@ def read_engine(checked: Checked) -> Read:
     )
 
 
-def with_edits(read: Read, tree: Manifest | None) -> Read:
-    """`read` with the files of `tree` that differ from the checkout's commit or the package's RECORD."""
+def _package(checked: Checked) -> Path | None:
+    """The folder of the engine's source; None where there is none, and for the simulator that comes with pdlaunch."""
+    source = checked.loaded.profile.engine.source
+    simulated = checked.loaded.profile.engine.kind == "simulator"
+    if simulated and source and checked.roots:
+        return Path(source) / "launcher"
+    return checked.roots.get("sglang")
+
+
+def with_edits(read: Read, tree: Manifest | None, roots: Collection[str]) -> Read:
+    """`read` with the files of `tree`, made of `roots`, that differ from the checkout's commit or the RECORD."""
     if tree is None or read.package is None:
         return read
-    found = edited(tree, Path(read.package), read.head, cache=cache_dir() / "git-objects.json")
+    found = edited(tree, Path(read.package), read.head, roots=roots, cache=cache_dir() / "git-objects.json")
     return read.model_copy(update={"edited": found})
 
 

@@ -143,7 +143,7 @@ def _intent(checked: Checked, backend: str | None) -> tuple[Plan, Intent]:
     tree = manifest(checked.roots, cache=place.cache / f"hashes-{place.deployment}.json") if checked.roots else None
     facts = checked.facts.model_copy(update={"snapshot": tree.digest if tree else None})
     plan = resolve(checked.loaded, facts, backend=backend)
-    return plan, intent_of(plan, checked.loaded.profile, with_edits(read_engine(checked), tree))
+    return plan, intent_of(plan, checked.loaded.profile, with_edits(read_engine(checked), tree, checked.roots))
 
 
 def _moment() -> dt.datetime:

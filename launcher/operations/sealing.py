@@ -47,7 +47,7 @@ def seal(checked: Checked, store: Store, *, backend: str | None, by: str, why: s
     if same := recorded_before(plan, store, read):
         return same, False
     tree = read_manifest(store.layout.engines, digest) if digest else None
-    intent = intent_of(plan, checked.loaded.profile, with_edits(read, tree))
+    intent = intent_of(plan, checked.loaded.profile, with_edits(read, tree, checked.roots))
     profile, source = checked.loaded.text.encode(), str(checked.loaded.path.absolute())
     return record(plan, intent, store, profile=profile, source=source, by=by, why=why), True
 

@@ -48,13 +48,17 @@ def seen(package: Path) -> Manifest:
     return manifest({"sglang": package})
 
 
+def edits(tree: Manifest, package: Path, commit: str | None, *, cache: Path | None = None) -> object:
+    return edited(tree, package, commit, roots=["sglang"], cache=cache)
+
+
 def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def test_a_checkout_as_it_was_committed_has_no_edits(tmp_path: Path) -> None:
     package = a_checkout(tmp_path)
-    assert edited(seen(package), package, head(package)) == {}
+    assert edits(seen(package), package, head(package)) == {}
 
 
 def test_edits_of_a_checkout_are_told_by_content(tmp_path: Path) -> None:
@@ -67,7 +71,7 @@ def test_edits_of_a_checkout_are_told_by_content(tmp_path: Path) -> None:
     (package / "run.sh").write_text("true\n")
     (tmp_path / "README.md").write_text("edited\n")
     git(tmp_path, "add", "-A")  # staged or not makes no difference
-    assert edited(seen(package), package, head(package)) == {
+    assert edits(seen(package), package, head(package)) == {
         "sglang/srt/server.py": sha256("a = 2\n"),
         "sglang/srt/café.py": None,
         "sglang/new.py": sha256("new\n"),
@@ -80,18 +84,18 @@ def test_a_committed_edit_is_none(tmp_path: Path) -> None:
     before = head(package)
     (package / "srt/server.py").write_text("a = 2\n")
     git(tmp_path, "commit", "-q", "-a", "-m", "more")
-    assert edited(seen(package), package, head(package)) == {}
-    assert edited(seen(package), package, before) == {"sglang/srt/server.py": sha256("a = 2\n")}
+    assert edits(seen(package), package, head(package)) == {}
+    assert edits(seen(package), package, before) == {"sglang/srt/server.py": sha256("a = 2\n")}
 
 
 def test_what_was_read_before_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = a_checkout(tmp_path / "fork")
     cache = tmp_path / "cache" / "objects.json"
     (package / "srt/server.py").write_text("a = 2\n")
-    first = edited(seen(package), package, head(package), cache=cache)
+    first = edits(seen(package), package, head(package), cache=cache)
     tree = seen(package)
     monkeypatch.setattr(Path, "read_bytes", _only(cache, Path.read_bytes))
-    assert edited(tree, package, head(package), cache=cache) == first == {"sglang/srt/server.py": sha256("a = 2\n")}
+    assert edits(tree, package, head(package), cache=cache) == first == {"sglang/srt/server.py": sha256("a = 2\n")}
 
 
 def _only(allowed: Path, read: object) -> object:
@@ -110,7 +114,7 @@ def test_a_damaged_cache_costs_time_only(tmp_path: Path, content: str) -> None:
     package = a_checkout(tmp_path / "fork")
     cache = tmp_path / "objects.json"
     cache.write_text(content)
-    assert edited(seen(package), package, head(package), cache=cache) == {}
+    assert edits(seen(package), package, head(package), cache=cache) == {}
 
 
 def test_a_repository_runs_nothing_of_its_own(tmp_path: Path) -> None:
@@ -120,7 +124,7 @@ def test_a_repository_runs_nothing_of_its_own(tmp_path: Path) -> None:
     git(tmp_path, "config", "filter.x.clean", f"touch {proof}; cat")
     git(tmp_path, "config", "core.pager", f"touch {proof}; cat")
     (tmp_path / ".gitattributes").write_text("*.py filter=x\n")
-    assert edited(seen(package), package, head(package)) == {}
+    assert edits(seen(package), package, head(package)) == {}
     assert not proof.exists()
 
 
@@ -128,8 +132,8 @@ def test_without_git_nothing_is_claimed(tmp_path: Path, monkeypatch: pytest.Monk
     package = a_checkout(tmp_path)
     commit = head(package)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert edited(seen(package), package, commit) is None
-    assert edited(seen(package), package, "0" * 40) is None
+    assert edits(seen(package), package, commit) is None
+    assert edits(seen(package), package, "0" * 40) is None
 
 
 def a_wheel(folder: Path, files: Mapping[str, str] = FILES) -> Path:
@@ -149,11 +153,11 @@ def _base64(text: str) -> str:
 
 def test_an_installed_package_is_compared_with_its_record(tmp_path: Path) -> None:
     package = a_wheel(tmp_path)
-    assert edited(seen(package), package, None) == {}
+    assert edits(seen(package), package, None) == {}
     (package / "srt/server.py").write_text("a = 2\n")
     (package / "run.sh").unlink()
     (package / "added.py").write_text("new\n")
-    assert edited(seen(package), package, None) == {
+    assert edits(seen(package), package, None) == {
         "sglang/srt/server.py": sha256("a = 2\n"),
         "sglang/run.sh": None,
         "sglang/added.py": sha256("new\n"),
@@ -162,10 +166,28 @@ def test_an_installed_package_is_compared_with_its_record(tmp_path: Path) -> Non
 
 def test_a_package_that_nothing_vouches_for_has_no_baseline(tmp_path: Path) -> None:
     package = a_package(tmp_path)
-    assert edited(seen(package), package, None) is None
+    assert edits(seen(package), package, None) is None
 
 
 def test_a_record_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     (tmp_path / "RECORD").write_text('"a,b.py",sha256=' + _base64("x") + ",1\nc.py,md5=abc,1\nd.py,sha256=!,1\nshort\n")
     assert record(tmp_path) == {"a,b.py": sha256("x")}
     assert record(tmp_path / "nowhere") == {}
+
+
+def test_of_a_checkout_only_what_was_taken_counts(tmp_path: Path) -> None:
+    package = a_checkout(tmp_path)
+    roots = {"sglang/__init__.py": package / "__init__.py", "sglang/srt": package / "srt"}
+    (package / "run.sh").unlink()
+    (package / "srt/café.py").unlink()
+    assert edited(manifest(roots), package, head(package), roots=roots) == {"sglang/srt/café.py": None}
+
+
+def test_an_edit_after_the_tree_was_read_is_not_remembered_as_what_the_tree_holds(tmp_path: Path) -> None:
+    package = a_checkout(tmp_path / "fork")
+    cache = tmp_path / "objects.json"
+    tree = seen(package)
+    (package / "srt/server.py").write_text("a = 2\n")
+    assert edits(tree, package, head(package), cache=cache) == {"sglang/srt/server.py": sha256("a = 1\n")}
+    (package / "srt/server.py").write_text("a = 1\n")
+    assert edits(seen(package), package, head(package), cache=cache) == {}
