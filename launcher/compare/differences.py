@@ -118,7 +118,7 @@ def _ranked(found: list[Difference], before: Side, after: Side) -> tuple[Differe
 
 
 def _counted(difference: Difference, before: Side, after: Side) -> Difference:
-    lines = edit(before.tree, after.tree, difference.change.name)
+    lines = edit(before.tree, after.tree, difference.change)
     return Difference(difference.change, difference.risk, lines)
 
 

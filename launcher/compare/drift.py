@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from launcher.lock.observed import LEFT_OUT, SECRET_KEYS
 from launcher.observe.live import GONE, LiveProcess, LiveService
 from launcher.observe.sockets import Listener
 from launcher.plan.model import Service
@@ -115,6 +114,8 @@ def flags(words: Collection[str], size: int) -> Mapping[str, str]:
 
 def without_keys(words: Iterable[str]) -> tuple[str, ...]:
     """A command line without the values of the flags that hold keys."""
+    from launcher.lock.observed import LEFT_OUT, SECRET_KEYS  # rarely needed, and not cheap
+
     found: list[str] = []
     hidden = False
     for word in words:

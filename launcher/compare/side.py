@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Protocol
 
 from launcher.compare.settings import Fingerprints
-from launcher.engines.manifest import Entry, Manifest
-from launcher.engines.snapshot import read_manifest
+from launcher.engines.manifest import Manifest
+from launcher.errors import PdlaunchError
 from launcher.plan.model import Plan
 
 
@@ -22,8 +22,8 @@ class Tree(Protocol):
         """Over all files; None where nobody recorded it."""
 
     @property
-    def files(self) -> Mapping[str, Entry] | None:
-        """Every file by its relative path; None where only the digest is known here."""
+    def record(self) -> bytes | None:
+        """The text of its manifest, one file a line; None where only the digest is known here."""
 
     def read(self, name: str) -> bytes | None:
         """The content of a file; None where it is not there any more."""
@@ -51,7 +51,7 @@ class Side:
 class UnknownTree:
     """A source of which no more than the digest is known here, if that."""
 
-    files = None
+    record = None
 
     def __init__(self, digest: str | None) -> None:
         self.digest = digest
@@ -69,9 +69,13 @@ class SnapshotTree:
         self._engines = engines
 
     @cached_property
-    def files(self) -> Mapping[str, Entry]:
-        """Every file, as it was taken; PdlaunchError where that record is gone or was edited."""
-        return read_manifest(self._engines, self.digest).files
+    def record(self) -> bytes:
+        """Its manifest, as it was written; PdlaunchError where that is gone."""
+        path = self._engines / f"{self.digest}.json"
+        try:
+            return path.read_bytes()
+        except OSError as error:
+            raise PdlaunchError(f"cannot read {path}: {error.strerror}") from error
 
     def read(self, name: str) -> bytes | None:
         """The content of a file of the snapshot."""
@@ -84,7 +88,12 @@ class CheckoutTree:
     def __init__(self, manifest: Manifest, roots: Mapping[str, Path]) -> None:
         self.digest = manifest.digest
         self.files = manifest.files
-        self._roots = roots
+        self._manifest, self._roots = manifest, roots
+
+    @cached_property
+    def record(self) -> bytes:
+        """Its manifest, as a snapshot of it would have it."""
+        return self._manifest.to_json().encode()
 
     def read(self, name: str) -> bytes | None:
         """The content of a file as it is now."""

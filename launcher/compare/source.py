@@ -1,16 +1,17 @@
-"""Two source trees side by side: which files differ, by how many lines, and the edits as a patch."""
+"""Two source trees side by side: which files differ, by how many lines, and the edits as a patch.
+
+A manifest has one file a line, and of thousands of lines those that differ are found much faster than all are parsed.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import SequenceMatcher, unified_diff
-from pathlib import Path
 from typing import NamedTuple
 
 from launcher.compare.change import Change, Setting
 from launcher.compare.side import Tree
-from launcher.engines.manifest import Entry
+from launcher.errors import PdlaunchError
 
 
 class Edit(NamedTuple):
@@ -26,56 +27,59 @@ class Edit(NamedTuple):
 def source_changes(before: Tree, after: Tree, services: tuple[str, ...], scope: str) -> tuple[Change, ...] | None:
     """The files that differ, by name, for the `services` that run them; None where one side was not recorded.
 
-    Where the files of one side are not on this machine, the tree as a whole is the one change.
+    Where the files of one side are not on this machine, the tree as a whole is the one change. Raises PdlaunchError
+    for a manifest that was cut short or edited.
     """
     if before.digest is None or after.digest is None:
         return None
     if before.digest == after.digest:
         return ()
-    old, new = before.files, after.files
-    if old is None or new is None:
+    if before.record is None or after.record is None:
         ends = (Setting(digest[:12]) for digest in (before.digest, after.digest))
         return (Change("source", "", services, scope, *ends),)
+    old, new = _lines_of(before), _lines_of(after)
+    gone, come = dict(map(_entry, old - new)), dict(map(_entry, new - old))
     return tuple(
-        Change("source", name, services, scope, _entry(old.get(name)), _entry(new.get(name)))
-        for name in sorted(old.keys() | new.keys())
-        if old.get(name) != new.get(name)
+        Change("source", name, services, scope, gone.get(name), come.get(name)) for name in sorted({*gone, *come})
     )
 
 
-def touched(before: Path, after: Path, between: Iterable[Path]) -> tuple[str, ...]:
-    """Files that are the same before and after and were others in between, by the manifests at these paths.
-
-    A manifest has one file a line, and lines are compared much faster than they are parsed.
-    """
-    old, new = _manifest_lines(before), _manifest_lines(after)
+def touched(before: Tree, after: Tree, between: Iterable[Tree]) -> tuple[str, ...]:
+    """Files that are the same before and after and were others in between."""
+    if before.record is None or after.record is None:
+        return ()
+    old, new = _lines_of(before), _lines_of(after)
     same, differing = old & new, {_name(line) for line in old ^ new}
     found: set[bytes] = set()
-    for path in between:
-        lines = _manifest_lines(path)
+    for tree in between:
+        lines = _lines_of(tree) if tree.record is not None else same
         found |= {_name(line) for line in (same - lines) | (lines - new - old)} - differing
     return tuple(sorted(str(json.loads(name)) for name in found))
 
 
-def _manifest_lines(path: Path) -> frozenset[bytes]:
-    lines = path.read_bytes().splitlines()
-    return frozenset(line.rstrip(b",") for line in lines if line.startswith(b'"'))
+def _lines_of(tree: Tree) -> frozenset[bytes]:
+    first, *lines = (tree.record or b"").splitlines()
+    if not lines or lines[-1] != b"}}" or f'"digest": "{tree.digest}"'.encode() not in first:
+        raise PdlaunchError(f"the manifest of the engine's source {tree.digest} was cut short or edited")
+    return frozenset(line.rstrip(b",") for line in lines[:-1] if line)
 
 
 def _name(line: bytes) -> bytes:
     return line.rpartition(b": [")[0]
 
 
-def _entry(entry: Entry | None) -> Setting | None:
-    if entry is None:
-        return None
-    kind = "link " if entry.link is not None else "executable " if entry.mode & 0o111 else ""
-    return Setting(kind + entry.sha256[:12])
+def _entry(line: bytes) -> tuple[str, Setting]:
+    try:
+        ((name, (sha256, _, mode, *link)),) = json.loads(b"{%b}" % line).items()
+        kind = "link " if link else "executable " if int(mode, 8) & 0o111 else ""
+        return name, Setting(kind + sha256[:12])
+    except (ValueError, TypeError, AttributeError) as error:
+        raise PdlaunchError(f"a manifest of the engine's source was edited: {line[:80]!r}") from error
 
 
-def edit(before: Tree, after: Tree, name: str) -> Edit | None:
-    """By how many lines the file differs; None where it is no text, or cannot be read any more."""
-    old, new = _lines(before, name), _lines(after, name)
+def edit(before: Tree, after: Tree, change: Change) -> Edit | None:
+    """By how many lines the file of `change` differs; None where it is no text, or cannot be read any more."""
+    old, new = _sides(before, after, change)
     if old is None or new is None:
         return None
     # Which lines a diff takes for moved depends on the side that it starts from: always start from the same one.
@@ -86,15 +90,17 @@ def edit(before: Tree, after: Tree, name: str) -> Edit | None:
     return Edit(added, removed)
 
 
-def patch(before: Tree, after: Tree, names: Iterable[str]) -> Iterator[str]:
-    """The edits of `names` as a patch, line by line, for ``patch -p1`` in the folder of the source."""
-    for name in names:
-        old, new = _lines(before, name), _lines(after, name)
+def patch(before: Tree, after: Tree, changes: Iterable[Change]) -> Iterator[str]:
+    """The edits as a patch, line by line, for ``patch -p1`` in the folder of the source."""
+    from difflib import unified_diff
+
+    for change in changes:
+        old, new = _sides(before, after, change)
         if old is None or new is None:
-            yield f"# {name}: no text, or not on this machine any more"
+            yield f"# {change.name}: no text, or not on this machine any more"
             continue
-        here = f"a/{name}" if before.files and name in before.files else "/dev/null"
-        there = f"b/{name}" if after.files and name in after.files else "/dev/null"
+        here = f"a/{change.name}" if change.before else "/dev/null"
+        there = f"b/{change.name}" if change.after else "/dev/null"
         for line in unified_diff(old, new, here, there):
             yield from _whole(line)
 
@@ -105,11 +111,14 @@ def _whole(line: str) -> Iterator[str]:
         yield "\\ No newline at end of file"
 
 
-def _lines(tree: Tree, name: str) -> list[str] | None:
-    """The lines of a text with their ends; none of a file that this side does not have."""
-    if tree.files is None or name not in tree.files:
-        return []
-    content = tree.read(name)
+def _sides(before: Tree, after: Tree, change: Change) -> tuple[list[str] | None, list[str] | None]:
+    """The lines of both sides; none of a side that does not have the file."""
+    old = _lines(before.read(change.name)) if change.before else []
+    return old, _lines(after.read(change.name)) if change.after else []
+
+
+def _lines(content: bytes | None) -> list[str] | None:
+    """The lines of a text with their ends."""
     if content is None or b"\0" in content:
         return None
     *lines, rest = content.decode(errors="surrogateescape").split("\n")  # a form feed ends no line for `patch`
@@ -118,6 +127,8 @@ def _lines(tree: Tree, name: str) -> list[str] | None:
 
 def _count(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
     """Lines added and removed; what both begin and end with is not compared, since most edits are small."""
+    from difflib import SequenceMatcher
+
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:
         start += 1

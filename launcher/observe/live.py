@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from launcher.backends.processes import Proc, Table, look
-from launcher.backends.supervisord.daemon import NAME as SUPERVISOR
 
+SUPERVISOR = "supervisord"
+"""What the daemon's own mark names instead of a service: `launcher.backends.supervisord.daemon.NAME`."""
 GONE = " (deleted)"
 """What the kernel appends to the path of a file that has no name any more."""
 

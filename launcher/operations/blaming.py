@@ -111,13 +111,10 @@ def touched_between(one: Generation, other: Generation, store: Store) -> tuple[s
     """Source files that both generations have alike and one between them had otherwise: edited and taken back."""
     older, newer = sorted((one, other), key=lambda g: g.number)
     between = (store.generation(n) for n in store.numbers() if older.number < n < newer.number)
-    digests = dict.fromkeys(digest for g in between if (digest := _snapshot(g)))
     ends = [_snapshot(older), _snapshot(newer)]
-    paths = {digest: store.layout.engines / f"{digest}.json" for digest in (*ends, *digests) if digest}
-    if None in ends or not all(path.exists() for path in paths.values()):
-        return ()
-    before, after = (paths[digest] for digest in ends if digest)
-    return touched(before, after, (paths[digest] for digest in digests if digest not in ends))
+    digests = dict.fromkeys(digest for g in between if (digest := _snapshot(g)) and digest not in ends)
+    trees = [snapshot_of(store.layout, digest) for digest in (*ends, *digests)]
+    return touched(trees[0], trees[1], trees[2:]) if digests else ()
 
 
 def _snapshot(generation: Generation) -> str | None:

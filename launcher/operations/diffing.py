@@ -131,10 +131,10 @@ def _current(store: Store) -> Given:
 def source_patch(found: Diff) -> Iterator[str]:
     """The edits of the engine's source, line by line; raises InputError where the files of one side are not here."""
     old, new = found.before.side, found.after.side
-    names = [d.change.name for d in found.differences.found if d.change.kind == "source"]
-    if "" in names or "source" in found.differences.unknown:
-        missing = next(side.label for side in (old, new) if side.tree.files is None)
+    changes = [d.change for d in found.differences.found if d.change.kind == "source"]
+    missing = next((side.label for side in (old, new) if side.tree.record is None), None)
+    if missing:
         raise InputError(
             f"the source of {missing} is not on this machine", hint="compare generations: pdlaunch history"
         )
-    return patch(old.tree, new.tree, sorted(names))
+    return patch(old.tree, new.tree, sorted(changes, key=lambda change: change.name))

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from launcher.compare import CheckoutTree, Side, SnapshotTree, Tree, UnknownTree
 from launcher.errors import InputError
-from launcher.lock import is_lock, plan_of
 from launcher.render import Layout
 from launcher.store import Generation, Store, layout
 
@@ -61,6 +60,8 @@ def of_file(path: Path, backend: str | None = None) -> Given:
 
     `backend` is taken for a profile that names none.
     """
+    from launcher.lock import is_lock, plan_of
+
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             start = file.read(1 << 12)

@@ -72,8 +72,8 @@ class TextTree:
         return self._manifest.digest
 
     @property
-    def files(self) -> Mapping[str, Entry] | None:
-        return self._manifest.files
+    def record(self) -> bytes | None:
+        return self._manifest.to_json().encode()
 
     def read(self, name: str) -> bytes | None:
         return self._contents.get(name)

@@ -11,14 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from launcher.compare import CheckoutTree, Edit, SnapshotTree, patch
+from launcher.compare import Change, CheckoutTree, Edit, Setting, SnapshotTree, Tree, UnknownTree, patch
 from launcher.compare.source import edit, source_changes, touched
-from launcher.engines.manifest import Manifest, manifest
+from launcher.engines.manifest import manifest
 from launcher.engines.snapshot import snapshot
 from launcher.errors import PdlaunchError
 
 from .making import TextTree
 
+F = Change("source", "f", ("decode-0",), "decode", Setting("1"), Setting("2"))
 TEXTS = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\r\n", b"\xff\x0c\n", b"end"]), max_size=12).map(b"".join)
 
 
@@ -34,14 +35,14 @@ TEXTS = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\r\n", b"\xff\x0c\n", b"end
     ],
 )
 def test_lines_are_counted(old: bytes, new: bytes, expected: Edit | None) -> None:
-    assert edit(TextTree({"f": old}), TextTree({"f": new}), "f") == expected
+    assert edit(TextTree({"f": old}), TextTree({"f": new}), F) == expected
 
 
 @settings(deadline=None)
 @given(TEXTS, TEXTS)
 def test_counts_are_mirrored_and_add_up(old: bytes, new: bytes) -> None:
-    there = edit(TextTree({"f": old}), TextTree({"f": new}), "f")
-    back = edit(TextTree({"f": new}), TextTree({"f": old}), "f")
+    there = edit(TextTree({"f": old}), TextTree({"f": new}), F)
+    back = edit(TextTree({"f": new}), TextTree({"f": old}), F)
     assert there is not None
     assert back == Edit(there.removed, there.added)
     lines = [text.count(b"\n") + (not text.endswith(b"\n") and bool(text)) for text in (old, new)]
@@ -75,8 +76,8 @@ def test_the_patch_turns_one_tree_into_the_other(tmp_path: Path) -> None:
     }
     new = {"srt/a.py": b"one\n2\nthree\n", "new.py": b"y\n", "end.py": b"no newline\n", "latin.py": b"\xe9\nc\n"}
     before, after = TextTree(old), TextTree(new)
-    names = [c.name for c in source_changes(before, after, (), "") or ()]
-    text = "\n".join(patch(before, after, names)) + "\n"
+    changes = source_changes(before, after, (), "") or ()
+    text = "\n".join(patch(before, after, changes)) + "\n"
     tree = write(tmp_path / "tree", old)
     subprocess.run(["patch", "-p1", "--force"], cwd=tree, input=text.encode(errors="surrogateescape"), check=True)
     found = {str(p.relative_to(tree)): p.read_bytes() for p in tree.rglob("*") if p.is_file()}
@@ -84,7 +85,7 @@ def test_the_patch_turns_one_tree_into_the_other(tmp_path: Path) -> None:
 
 
 def test_what_is_no_text_has_a_line_in_the_patch() -> None:
-    found = list(patch(TextTree({"f": b"a\0"}), TextTree({"f": b"b"}), ["f"]))
+    found = list(patch(TextTree({"f": b"a\0"}), TextTree({"f": b"b"}), [F]))
     assert found == ["# f: no text, or not on this machine any more"]
 
 
@@ -94,36 +95,44 @@ def test_a_snapshot_and_a_checkout_are_read_alike(tmp_path: Path) -> None:
     taken = snapshot(roots, tmp_path / "engines")
     runs = SnapshotTree(tmp_path / "engines", taken.digest)
     same = CheckoutTree(manifest(roots), roots)
-    assert (runs.digest, dict(runs.files)) == (same.digest, dict(same.files))
-    assert {name: runs.read(name) for name in runs.files} == {name: same.read(name) for name in same.files}
+    assert (runs.digest, runs.record) == (same.digest, same.record)
+    assert {name: runs.read(name) for name in same.files} == {name: same.read(name) for name in same.files}
     (package / "srt/a.py").write_bytes(b"2\n")
     now = CheckoutTree(manifest(roots), roots)
     (change,) = source_changes(runs, now, ("decode-0",), "decode") or ()
-    assert (change.name, edit(runs, now, change.name)) == ("sglang/srt/a.py", Edit(1, 1))
+    assert (change.name, edit(runs, now, change)) == ("sglang/srt/a.py", Edit(1, 1))
     assert now.read("extra.py") == b"e\n"
     shutil.rmtree(package)
-    assert edit(runs, now, change.name) is None
+    assert edit(runs, now, change) is None
 
 
-def test_a_manifest_that_was_edited_is_an_error_and_no_difference(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [('"digest": "', '"digest": "0'), ("\n}}\n", ""), ('["', "["), (" [", " "), (': ["', ': [1, "')],
+)
+def test_a_manifest_that_was_edited_is_an_error_and_no_difference(tmp_path: Path, old: str, new: str) -> None:
     package = write(tmp_path / "fork", {"a.py": b"1\n"})
     taken = snapshot({"sglang": package}, tmp_path / "engines")
     record = tmp_path / "engines" / f"{taken.digest}.json"
     record.chmod(0o644)
-    record.write_text(record.read_text().replace("a.py", "b.py"))
+    record.write_text(record.read_text().replace(old, new))
     with pytest.raises(PdlaunchError, match="edited"):
         source_changes(SnapshotTree(tmp_path / "engines", taken.digest), TextTree({}), (), "")
 
 
-def test_what_was_edited_and_taken_back_is_remembered(tmp_path: Path) -> None:
-    def recorded(number: int, files: Mapping[str, bytes]) -> Path:
-        path = tmp_path / f"{number}.json"
-        path.write_text(Manifest(TextTree(files).files or {}).to_json())
-        return path
+def test_a_manifest_that_is_gone_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(PdlaunchError, match="cannot read"):
+        source_changes(SnapshotTree(tmp_path, "0" * 32), TextTree({}), (), "")
 
-    first = recorded(1, {"a": b"1", "b": b"1", "c": b"1"})
-    between = [recorded(2, {"a": b"2", "b": b"1", "c": b"2", "d": b"new"}), recorded(3, {"a": b"1", "c": b"3"})]
-    last = recorded(4, {"a": b"1", "b": b"1", "c": b"4"})
+
+def test_what_was_edited_and_taken_back_is_remembered() -> None:
+    first, last = TextTree({"a": b"1", "b": b"1", "c": b"1"}), TextTree({"a": b"1", "b": b"1", "c": b"4"})
+    between: list[Tree] = [
+        TextTree({"a": b"2", "b": b"1", "c": b"2", "d": b"new"}),
+        UnknownTree("f" * 32),
+        TextTree({"a": b"1", "c": b"3"}),
+    ]
     assert touched(first, last, between) == ("a", "b", "d")
     assert touched(last, first, between) == ("a", "b", "d")
     assert touched(first, last, []) == ()
+    assert touched(first, UnknownTree("e" * 32), between) == ()

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from launcher.backends.processes import Proc, Table
-from launcher.observe.live import GONE, LiveProcess, live, read
+from launcher.backends.supervisord.daemon import NAME
+from launcher.observe.live import GONE, SUPERVISOR, LiveProcess, live, read
 from launcher.plan import MARK
 
 DAEMON = Proc(100, 1, 1, 100, "supervisord", ("supervisord",))
@@ -44,6 +45,7 @@ def test_the_supervised_process_is_the_main_one_and_what_is_below_it_its_childre
 
 
 def test_the_daemon_is_no_service() -> None:
+    assert NAME == SUPERVISOR
     assert read(Table([DAEMON])) == {}
 
 
