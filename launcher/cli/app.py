@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import typer
 
-from launcher.cli import back, diff_command, engine, every_day, lock_commands, set_up, what_happened
+from launcher.cli import back, engine, every_day, set_up, what_happened
 from launcher.cli.output import note, print_error
 from launcher.errors import PdlaunchError
 from launcher.operations.interrupts import Interrupted
@@ -18,9 +18,9 @@ Commands: TypeAlias = Mapping[str, Callable[..., int]]
 
 GROUPS: tuple[tuple[str, Commands], ...] = (
     ("Every day", every_day.COMMANDS),
-    ("What happened", {"diff": diff_command.diff, **what_happened.COMMANDS}),
+    ("What happened", what_happened.COMMANDS),
     ("Back", back.COMMANDS),
-    ("Set-up", {**lock_commands.COMMANDS, **set_up.COMMANDS}),
+    ("Set-up", set_up.COMMANDS),
 )
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """What a wrong command line raises: typer carries a click of its own and exports only the leaves of its exceptions."""

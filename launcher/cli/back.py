@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from launcher.cli import views
+from launcher.cli.lock_commands import name
 from launcher.cli.options import Deployment, DryRun, Why, Yes
 from launcher.cli.output import duration, interactive, note, say
 from launcher.cli.progress import reporter
@@ -51,4 +52,4 @@ def rollback(
     return 0
 
 
-COMMANDS: dict[str, Callable[..., int]] = {"rollback": rollback}
+COMMANDS: dict[str, Callable[..., int]] = {"rollback": rollback, "name": name}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json as json_text
 from collections.abc import Callable
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import Annotated
 
 import typer
 
-from launcher.cli.options import BackendName, DryRun, ProfilePath
-from launcher.cli.output import say
+from launcher.cli.lock_commands import lock
+from launcher.cli.options import BackendName, Deployment, DryRun, Json, ProfilePath, Why
+from launcher.cli.output import print_json, say
 
 
 def render(
@@ -35,4 +37,28 @@ def schema() -> int:
     return 0
 
 
-COMMANDS: dict[str, Callable[..., int]] = {"render": render, "schema": schema}
+def prune(
+    deployment: Deployment = None,
+    keep: Annotated[int, typer.Option("--keep", min=1, help="How many of the newest stay.")] = 20,
+    why: Why = None,
+    dry_run: DryRun = False,
+    json: Json = False,
+) -> int:
+    """Remove generations that are old, unnamed and not in use, and the engine source that none of the rest runs."""
+    from launcher.operations.pruning import prune as remove
+    from launcher.operations.pruning import to_prune
+    from launcher.operations.selecting import select
+
+    store = select(deployment)
+    found = to_prune(store, keep) if dry_run else remove(store, keep, why=why)
+    if json:
+        print_json({"schema_version": 1, **dataclasses.asdict(found)})
+        return 0
+    verb = "would remove" if dry_run else "removed"
+    say(f"{verb} {len(found.removed)} generations{': ' if found.removed else ''}{', '.join(map(str, found.removed))}")
+    for number, reason in found.kept.items():
+        say(f"  keeps {number}  {reason}")
+    return 0
+
+
+COMMANDS: dict[str, Callable[..., int]] = {"lock": lock, "render": render, "prune": prune, "schema": schema}

@@ -10,7 +10,7 @@ from launcher.cli.output import duration, table
 
 if TYPE_CHECKING:
     from launcher.compare import Change, Difference
-    from launcher.operations.history import Row
+    from launcher.operations.history import Detail, Row
     from launcher.operations.planning import Proposal
     from launcher.operations.rollback import Way
     from launcher.operations.status import Status
@@ -169,6 +169,24 @@ def history(rows: tuple[Row, ...]) -> str:
         for row in rows
     ]
     return table([head, *lines])
+
+
+def detail(one: Detail) -> str:
+    """Everything about one generation."""
+    row = one.row
+    named = f" {', '.join(map(repr, row.names))}" if row.names else ""
+    lines = [f"generation {row.generation}{named}  {row.verdict}"]
+    lines += _listed("written", [f"{_when(row.written)} by {row.by}" + (f', "{row.why}"' if row.why else "")])
+    lines += _listed("from", [one.source] if one.source else [])
+    lines += _listed("services", [", ".join(one.services)])
+    lines += _listed("engine", [one.engine] if one.engine else [])
+    lines += _listed(
+        "served", [f"{_when(a)} to {_when(b)}, ended by {by}" if b else f"since {_when(a)}" for a, b, by in one.spans]
+    )
+    lines += _listed("proven", [f"{row.proven:,} tokens"] if row.proven else [])
+    lines += _listed("damaged", list(one.damage))
+    lines += _listed("journal", list(one.events))
+    return "\n".join(lines)
 
 
 def way(found: Way) -> str:

@@ -3,18 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Annotated
+
+import typer
 
 from launcher.cli import views
+from launcher.cli.diff_command import diff
 from launcher.cli.options import Deployment, Json
-from launcher.cli.output import print_json, say
+from launcher.cli.output import note, print_json, say
 
 
-def history(deployment: Deployment = None, json: Json = False) -> int:
+def history(
+    generation: Annotated[
+        str | None, typer.Argument(metavar="[GENERATION]", help="Everything about one; else a line for each.")
+    ] = None,
+    deployment: Deployment = None,
+    json: Json = False,
+) -> int:
     """List the generations: when, by whom, why, how long each served, how far it was proven."""
+    from launcher.operations.history import detail
     from launcher.operations.history import history as read
     from launcher.operations.selecting import select
 
-    rows = read(select(deployment))
+    store = select(deployment)
+    if generation is not None:
+        from launcher.operations.generations import meant
+
+        chosen = meant(store, generation)
+        if chosen.said:
+            note(chosen.said)
+        one = detail(store, chosen.number)
+        if json:
+            print_json({"schema_version": 1, "generation": one})
+        else:
+            say(views.detail(one))
+        return 0
+    rows = read(store)
     if json:
         print_json({"schema_version": 1, "generations": rows})
     else:
@@ -22,4 +46,4 @@ def history(deployment: Deployment = None, json: Json = False) -> int:
     return 0
 
 
-COMMANDS: dict[str, Callable[..., int]] = {"history": history}
+COMMANDS: dict[str, Callable[..., int]] = {"diff": diff, "history": history}

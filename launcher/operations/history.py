@@ -56,6 +56,49 @@ def history(store: Store) -> tuple[Row, ...]:
     )
 
 
+class Detail(Frozen):
+    """One generation with everything that is known of it."""
+
+    row: Row
+    source: str | None
+    """The profile or lock that it was made from."""
+    engine: str | None
+    """Digest of the engine snapshot."""
+    services: tuple[str, ...]
+    spans: tuple[tuple[str, str | None, str | None], ...]
+    """Each stretch in which it served: from, to, ended by."""
+    events: tuple[str, ...]
+    """What the journal says of it, a line each."""
+    damage: tuple[str, ...]
+
+
+def detail(store: Store, number: int) -> Detail:
+    """Everything known of generation `number`; raises InputError where there is none of that number."""
+    generation = store.generation(number)
+    row = next(row for row in history(store) if row.generation == number)
+    events = store.journal.events()
+    stretches = [span for span in spans(events) if span.generation == number]
+    return Detail(
+        row=row,
+        source=generation.about.source,
+        engine=generation.seal.engine,
+        services=tuple(service.name for service in generation.plan.services),
+        spans=tuple((_iso(s.start), _iso(s.end) if s.end else None, s.ended_by) for s in stretches),
+        events=tuple(_line(event) for event in events if event.generation == number),
+        damage=tuple(store.verify(number)),
+    )
+
+
+def _iso(at: dt.datetime) -> str:
+    return at.isoformat(timespec="seconds")
+
+
+def _line(event: Event) -> str:
+    operation = f"{event.details['operation']} {event.details['outcome']}" if event.what == "finished" else event.what
+    why = f": {event.why}" if event.why else ""
+    return f"{_iso(event.at)}  {operation}  {event.by}{why}"
+
+
 def _row(
     number: int,
     events: Sequence[Event],
