@@ -22,6 +22,9 @@ def rollback(
     ],
     deployment: Deployment = None,
     why: Why = None,
+    restore_checkout: Annotated[
+        bool, typer.Option("--restore-checkout", help="Make engine.source hold what it held then; keeps what it holds.")
+    ] = False,
     yes: Yes = False,
     dry_run: DryRun = False,
 ) -> int:
@@ -46,7 +49,7 @@ def rollback(
             raise InputError("this needs a yes", hint=f"pdlaunch rollback --to {to} --yes{reason}")
         typer.confirm("go?", default=True, abort=True, err=True)
     began = time.monotonic()
-    done = go_back(store, number, reporter(), why=why)
+    done = go_back(store, number, reporter(), why=why, checkout=restore_checkout)
     took = duration(time.monotonic() - began)
     say(f"back       generation {done.generation}. {str(done.proven).capitalize()}. {took}")
     return 0

@@ -13,6 +13,7 @@ from launcher.operations.interrupts import interruptible
 from launcher.operations.moving import Move
 from launcher.operations.presence import hold_is_alive
 from launcher.operations.restoring import Restoring, restoring
+from launcher.operations.restoring_checkout import restore_checkout
 from launcher.operations.taking_over import writer_in_front
 from launcher.store import Generation, Store, claim, resources, who
 
@@ -42,11 +43,11 @@ def way_back(store: Store, number: int) -> Way:
     return Way(generation, current, restoring(store, generation, before), move, eta, tuple(store.verify(number)))
 
 
-def rollback(store: Store, number: int, report: Report, *, why: str | None = None) -> Arrived:
+def rollback(store: Store, number: int, report: Report, *, why: str | None = None, checkout: bool = False) -> Arrived:
     """Bring generation `number` back into service; on failure return to the one that was current.
 
     Raises ReturnedError where it returned, and PdlaunchError where the generation is damaged or nothing could be
-    brought back.
+    brought back. With `checkout` the user's checkout is restored as well, once the generation serves.
     """
     by = who()
     generation = store.generation(number)
@@ -61,7 +62,7 @@ def rollback(store: Store, number: int, report: Report, *, why: str | None = Non
         former = store.current()
         claim(store.layout, resources(generation.plan), by=by, why=why, is_alive=hold_is_alive)
         try:
-            return arrive(generation, store, report, operation="rollback", by=by, why=why)
+            arrived = arrive(generation, store, report, operation="rollback", by=by, why=why)
         except PdlaunchError as error:
             if former is None or former == number:
                 raise
@@ -71,6 +72,11 @@ def rollback(store: Store, number: int, report: Report, *, why: str | None = Non
                 f"generation {number} did not come up ({error.message}); generation {former} serves again",
                 hint=error.hint,
             ) from error
+        if checkout:
+            done = restore_checkout(store, generation, by=by, why=why)
+            changed = f"{len(done.written)} files written, {len(done.removed)} removed"
+            report(Event("checkout", f"{done.checkout}: {changed}; what it held lies in {done.captured}"))
+        return arrived
 
 
 def _return(store: Store, former: int, report: Report, *, by: str, failed: int) -> None:
