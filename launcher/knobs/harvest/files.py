@@ -37,14 +37,10 @@ class Listing:
         for entry in sorted(entries, key=lambda each: (each.is_symlink(), each.name)):
             if entry.name == "__pycache__":
                 continue
-            if entry.name.endswith((PYTHON, *NATIVE)):
-                try:
-                    if entry.is_file():
-                        yield prefix + entry.name, entry.stat()
-                        continue
-                except OSError:
-                    pass
-            if entry.is_dir():
-                yield from self._walk(entry.path, f"{prefix}{entry.name}/")
-            elif entry.is_symlink() and not Path(entry.path).exists():
-                self.notes.append(Note(Place(prefix + entry.name, 1), "a link to nothing, or to itself"))
+            try:
+                if entry.is_dir():
+                    yield from self._walk(entry.path, f"{prefix}{entry.name}/")
+                elif entry.name.endswith((PYTHON, *NATIVE)):
+                    yield prefix + entry.name, entry.stat()
+            except OSError as error:
+                self.notes.append(Note(Place(prefix + entry.name, 1), f"cannot be read: {error.strerror}"))

@@ -103,28 +103,28 @@ def from_function(
 
 def from_field(owner: ast.ClassDef, file: str, attribute: str, operation: str, reader: Reader) -> Helper | None:
     """The helper that a class is whose objects read the variable named in ``self.attribute``."""
+    methods = {node.name: node for node in owner.body if isinstance(node, ast.FunctionDef)}
     for method, kind in (("__init__", "class"), ("__set_name__", "descriptor")):
-        for node in owner.body:
-            if isinstance(node, ast.FunctionDef) and node.name == method:
-                parameter = _stored_from(node, attribute)
-                if parameter is not None:
-                    names = parameters(node)[1:]
-                    default = "default" if "default" in names else None
-                    return Helper(
-                        name=owner.name,
-                        file=file,
-                        line=owner.lineno,
-                        kind=kind,
-                        operation=operation,
-                        parameter=parameter,
-                        position=names.index(parameter),
-                        spread=None,
-                        template=parameter,
-                        default=default,
-                        default_position=names.index(default) if default else -1,
-                        default_value=_declared_default(node, default),
-                        reader=reader,
-                    )
+        parameter = _stored_from(methods[method], attribute) if method in methods else None
+        if parameter is not None:
+            made = methods.get("__init__")
+            names = [] if made is None else parameters(made)[1:]
+            default = "default" if "default" in names else None
+            return Helper(
+                name=owner.name,
+                file=file,
+                line=owner.lineno,
+                kind=kind,
+                operation=operation,
+                parameter=parameter,
+                position=names.index(parameter) if kind == "class" else -1,
+                spread=None,
+                template=parameter,
+                default=default,
+                default_position=names.index(default) if default else -1,
+                default_value=None if made is None else _declared_default(made, default),
+                reader=reader,
+            )
     return None
 
 

@@ -16,14 +16,15 @@ def joined(declared: Mapping[str, EnvKnob], found: Found) -> dict[str, EnvKnob]:
     """Every variable that is declared, read or set, with its reads, writes and remarks, by name."""
     knobs: dict[str, EnvKnob] = {}
     for name in sorted({*declared, *found.reads, *found.writes}):
-        reads, writes = tuple(sorted(found.reads.get(name, ()))), tuple(sorted(found.writes.get(name, ()), key=_place))
+        reads = tuple(sorted(found.reads.get(name, ()), key=_place))
+        writes = tuple(sorted(found.writes.get(name, ()), key=_place))
         knob = declared.get(name) or _undeclared(name, reads)
         knobs[name] = replace(knob, reads=reads, writes=writes)
     return {name: replace(knob, remarks=tuple(_remarks(knob, knobs, found))) for name, knob in knobs.items()}
 
 
-def _place(write: Write) -> Place:
-    return write.place
+def _place(use: Read | Write) -> Place:
+    return use.place
 
 
 def _undeclared(name: str, reads: tuple[Read, ...]) -> EnvKnob:
@@ -34,12 +35,12 @@ def _undeclared(name: str, reads: tuple[Read, ...]) -> EnvKnob:
     if not telling and readers and all(reader.kind == "presence" for reader in readers):
         return EnvKnob(name, "presence", reader=readers[0])
     kind = next(iter(telling)) if len(telling) == 1 else ("mixed" if telling else "unknown")
-    defaults = {read.default for read in own if read.reader is None or read.reader.kind != "presence"}
+    defaults = [read.default for read in own if read.reader is None or read.reader.kind != "presence"]
     return EnvKnob(name, kind, default=_agreed(defaults), reader=_narrowest(kind, readers))
 
 
-def _agreed(defaults: set[Value]) -> Value:
-    return next(iter(defaults)) if len(defaults) == 1 else None
+def _agreed(defaults: list[Value]) -> Value:
+    return defaults[0] if defaults and all(each == defaults[0] for each in defaults) else None
 
 
 def _narrowest(kind: str, readers: list[Reader]) -> Reader | None:

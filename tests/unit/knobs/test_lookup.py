@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from launcher.knobs import Abbreviation, EngineKnobs, EnvKnob, Flag, Unknown, find_env, find_flag, nearest
+from launcher.knobs import Abbreviation, EngineKnobs, EnvKnob, Flag, Unknown, find_env, find_flag, flipped, nearest
 
 _OPTIONS = {
     "tp-size": ("tp-size", "tensor-parallel-size"),
@@ -123,3 +123,27 @@ def test_nearest_answers_only_with_given_names(name: str, names: list[str], n: i
     assert set(found) <= set(names)
     if name in names and n:
         assert found[0] == name
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "opposite"),
+    [
+        ("SGLANG_DISABLE_TP_CHECK", ["SGLANG_ENABLE_TP_CHECK"], "SGLANG_ENABLE_TP_CHECK"),
+        ("SGL_DISABLE_TP_CHECK", ["SGLANG_ENABLE_TP_CHECK"], "SGLANG_ENABLE_TP_CHECK"),
+        ("SGLANG_DISABLE_TP_CHECK", ["SGLANG_TP_CHECK"], "SGLANG_TP_CHECK"),
+        ("SGLANG_TP_CHECK", ["SGLANG_DISABLE_TP_CHECK"], "SGLANG_DISABLE_TP_CHECK"),
+        ("SGLANG_ENABLE_TP_CHECK", ["SGLANG_SKIP_TP_CHECK"], "SGLANG_SKIP_TP_CHECK"),
+        ("enable-radix-cache", ["disable-radix-cache"], "disable-radix-cache"),
+        ("disable-metrics", ["enable-metrics", "metrics-port"], "enable-metrics"),
+        ("SGLANG_DISABLE_TP_CHECK", ["SGLANG_DISABLE_TP_CHECK", "SGLANG_ENABLE_DP_CHECK"], None),
+        ("PORT", ["SGLANG_PORT"], None),
+    ],
+)
+def test_the_opposite_of_a_name(name: str, known: list[str], opposite: str | None) -> None:
+    assert flipped(name, known) == opposite
+
+
+@given(st.text(max_size=40), st.lists(st.text(max_size=40), max_size=6))
+def test_the_opposite_is_one_of_the_names_and_never_itself(name: str, names: list[str]) -> None:
+    found = flipped(name, names)
+    assert found is None or (found in names and found != name)
