@@ -10,6 +10,7 @@ from launcher.observe.running import running
 from launcher.operations.driving import backend_of
 from launcher.operations.events import Event, Report
 from launcher.operations.going import Arrived, go
+from launcher.operations.handover import release_units, settle_units, waiting
 from launcher.operations.interrupts import Interrupted
 from launcher.operations.receipts import keep_receipts
 from launcher.plan import Plan
@@ -42,6 +43,7 @@ def arrive(
     settle(store, by=by)
     plan = generation.plan
     driver = backend_of(plan, store.layout)
+    as_adopted = bool(waiting(store))
     store.begin(operation, from_generation=store.current(), to_generation=generation.number, by=by, why=why)
     try:
         arrived = go(generation, driver, store, report, by=by, why=why, forced=forced, drain=drain)
@@ -52,6 +54,7 @@ def arrive(
         raise
     store.finish("done", by=by, why=why)
     release(store.layout, keep=resources(plan))
+    settle_units(generation, store, report, back=operation == "rollback" and not as_adopted)
     keep_receipts(generation, store, report, by=by)
     return arrived
 
@@ -83,6 +86,7 @@ def stop_all(
     ran = tuple(name for name in dict.fromkeys((*(s.name for s in plan.services), *now)) if name in now)
     if ran:
         report(Event("stopping", ", ".join(ran), passing=True))
+        release_units(store, ran, report)
     # The dead too: one that is still wanted would be started again with the supervisor.
     driver.stop(tuple(driver.units()), drain=drain)
     driver.end_orphans(drain=drain)

@@ -17,6 +17,7 @@ from launcher.observe.logs import Tail
 from launcher.observe.running import Running, running
 from launcher.operations.caches import prepare_caches
 from launcher.operations.events import Event, Report
+from launcher.operations.handover import release_units
 from launcher.operations.loading import Loading, Watch, ready
 from launcher.operations.moving import Move, move
 from launcher.operations.ports import require_free, verify_owners
@@ -93,6 +94,7 @@ def _stop(names: Collection[str], backend: Backend, store: Store, report: Report
     if not names:
         return
     store.advance("stopping")
+    release_units(store, names, report)
     began = time.monotonic()
     report(Event("stopping", ", ".join(names) + (", draining" if drain else ""), passing=True))
     backend.stop(names, drain=drain)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, TypeAlias
 
@@ -12,6 +12,7 @@ from launcher.observe.http import Endpoint
 from launcher.observe.loads import Load, load
 from launcher.observe.running import Running, running
 from launcher.operations.driving import backend_of
+from launcher.operations.handover import waiting
 from launcher.plan import Service
 from launcher.store import Event, Store, writing
 
@@ -78,13 +79,19 @@ def status(store: Store) -> Status:
     now = running(store.layout.state)
     units = backend_of(plan, store.layout).units() if plan.backend == "supervisord" else {}
     supervised = bool(units) and backend_of(plan, store.layout).alive()
+    others = waiting(store)
     with ThreadPoolExecutor(8) as pool:
         services = tuple(
-            pool.map(lambda s: _service(s, now.get(s.name), units.get(s.name), store, supervised), plan.services)
+            pool.map(
+                lambda s: _service(s, now.get(s.name), units.get(s.name), store, supervised, s.name in others),
+                plan.services,
+            )
         )
     events = store.journal.events()
     event = next((e for e in reversed(events) if e.what == "current" and e.generation == number), None)
     state, remark, hint = _judge(store, services, now, events)
+    if others and state == "ok":
+        remark, hint = _adopted(others, store)
     door = plan.service("router") or plan.services[0]
     return Status(
         deployment=name,
@@ -131,8 +138,10 @@ def _empty(store: Store) -> Status:
     )
 
 
-def _service(service: Service, now: Running | None, unit: Unit | None, store: Store, supervised: bool) -> ServiceStatus:
-    state = _service_state(service, now, unit, supervised)
+def _service(
+    service: Service, now: Running | None, unit: Unit | None, store: Store, supervised: bool, as_adopted: bool
+) -> ServiceStatus:
+    state = _answering(service) if as_adopted else _service_state(service, now, unit, supervised)
     found = _load(service) if state == "ok" else None
     return ServiceStatus(
         name=service.name,
@@ -157,6 +166,10 @@ def _service_state(service: Service, now: Running | None, unit: Unit | None, sup
         return "unsupervised"
     if now.digest != service.digest():
         return "outdated"
+    return _answering(service)
+
+
+def _answering(service: Service) -> ServiceState:
     path = "/readiness" if service.role == "router" else "/ready"
     answer = Endpoint(service.host, service.ports["http"]).get(path, timeout=1.5)
     if answer.status == 404:
@@ -166,6 +179,13 @@ def _service_state(service: Service, now: Running | None, unit: Unit | None, sup
 
 def _load(service: Service) -> Load | None:
     return None if service.role == "router" else load(Endpoint(service.host, service.ports["http"]), timeout=1.5)
+
+
+def _adopted(others: Collection[str], store: Store) -> tuple[str, str]:
+    """What to say of services that still run as they were adopted."""
+    names = ", ".join(sorted(others))
+    remark = f"adopted; not handed over yet: {names} under the old launcher, which restarts them or does not"
+    return remark, f"pdlaunch up PROFILE, or restart -d {store.layout.deployment}, hands over: both stop the old ones"
 
 
 def _judge(
