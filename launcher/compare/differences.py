@@ -91,7 +91,8 @@ def differences(before: Side, after: Side, judge: Judge = risk_of) -> Difference
         "receipt": record_changes("receipt", before.receipt, after.receipt),
         "decided": decided_changes(before.decided, after.decided, roles),
     }
-    files = () if settings or of_plan else record_changes("file", before.bundle, after.bundle)
+    explained = settings or of_plan or records["source"]  # a script names the snapshot that it runs
+    files = () if explained else record_changes("file", before.bundle, after.bundle)
     found = [*settings, *of_plan, *(c for part in (*records.values(), files) for c in part or ())]
     unknown = [kind for kind, part in (*records.items(), ("file", files)) if part is None]
     return Differences(

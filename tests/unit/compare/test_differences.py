@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from launcher.compare import Change, Differences, Risk, Setting, Side, UnknownTree, differences
 from launcher.compare.source import Edit
 
-from .making import service, side, sides
+from .making import TextTree, service, side, sides
 
 
 def subjects(found: Differences) -> list[str]:
@@ -87,6 +87,8 @@ def test_scripts_are_shown_only_where_nothing_explains_them() -> None:
     other_flag = replace(side(service("decode-0", args={"page-size": "64"})), bundle={"decode-0.sh": "3"})
     assert subjects(differences(first, other_template)) == ["file decode-0.sh"]
     assert subjects(differences(first, other_flag)) == ["decode.args page-size"]
+    other_source = replace(other_template, tree=TextTree({"a.py": b"1"}))
+    assert subjects(differences(first, other_source)) == ["source a.py"]
 
 
 def test_receipts_and_what_engines_decided_are_compared_by_name() -> None:
