@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable
 from typing import Annotated
@@ -40,13 +41,15 @@ def rollback(
     if chosen.said:
         note(chosen.said)
     way = way_back(store, number)
-    note(views.way(way))
+    (say if dry_run else note)(views.way(way))
     if dry_run:
         return 0
     if not yes:
         if not interactive():
-            reason = f' -m "{why}"' if why else ""
-            raise InputError("this needs a yes", hint=f"pdlaunch rollback --to {to} --yes{reason}")
+            options = {"--to": to, "-d": deployment, "-m": why}
+            given = [word for option, value in options.items() if value is not None for word in (option, value)]
+            flags = ["--restore-checkout", "--yes"] if restore_checkout else ["--yes"]
+            raise InputError("this needs a yes", hint=shlex.join(["pdlaunch", "rollback", *given, *flags]))
         typer.confirm("go?", default=True, abort=True, err=True)
     began = time.monotonic()
     done = go_back(store, number, reporter(), why=why, checkout=restore_checkout)

@@ -96,7 +96,8 @@ def status(seen: Status) -> str:
         running = sum(s.running or 0 for s in seen.services)
         restarts = sum(s.restarts for s in seen.services)
         counted = f"{restarts} restarts" if restarts else "no restarts"
-        lines = [f"  {len(seen.services)} services, {counted}; {running} requests running", f"  {_proven(seen)}"]
+        services = "1 service" if len(seen.services) == 1 else f"{len(seen.services)} services"
+        lines = [f"  {services}, {counted}; {running} requests running", f"  {_proven(seen)}"]
         return "\n".join([head, *lines])
     parts = [head]
     if seen.remark:

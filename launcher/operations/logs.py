@@ -50,14 +50,20 @@ class _Follower:
         self._rest = ""
 
     def lines(self) -> Iterator[str]:
-        """New whole lines; a rotated file is read from its start."""
+        """New whole lines; a rotated file is read to its end, and the one in its place from its start."""
         if not self._path.exists():
             return
         if (inode := self._path.stat().st_ino) != self._inode:
+            rotated = self._path.with_name(f"{self._path.name}.1")  # as supervisord calls it
+            if rotated.exists() and rotated.stat().st_ino == self._inode:
+                yield from self._more(rotated)
             self._inode, self._offset, self._rest = inode, 0, ""
-        with self._path.open("rb") as file:
+        yield from self._more(self._path)
+
+    def _more(self, path: Path) -> list[str]:
+        with path.open("rb") as file:
             file.seek(self._offset)
             block = file.read()
         self._offset += len(block)
         *whole, self._rest = (self._rest + block.decode(errors="replace")).split("\n")
-        yield from whole
+        return whole

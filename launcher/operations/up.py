@@ -86,19 +86,20 @@ def _answers(store: Store) -> bool:
 
 
 def describe(move: Move) -> str:
-    """``prefill-0 changes, decode-0 and router stay``."""
-    changed = [name for name in move.start if name in move.stop]
-    parts = [
-        (" and ".join(names) if len(names) < 3 else f"{len(names)} services") + words
-        for names, words in (
-            (changed, " restart"),
-            ([n for n in move.start if n not in move.stop], " start"),
-            ([n for n in move.stop if n not in move.start], " stop"),
-            (list(move.keep), " stay"),
-        )
-        if names
-    ]
-    return ", ".join(parts) or "nothing to do"
+    """``prefill-0 restarts, decode-0 and router stay``."""
+    parts = {
+        "restart": [name for name in move.start if name in move.stop],
+        "start": [name for name in move.start if name not in move.stop],
+        "stop": [name for name in move.stop if name not in move.start],
+        "stay": list(move.keep),
+    }
+    return ", ".join(_do(verb, names) for verb, names in parts.items() if names) or "nothing to do"
+
+
+def _do(verb: str, names: list[str]) -> str:
+    if len(names) == 1:
+        return f"{names[0]} {verb}s"
+    return f"{' and '.join(names) if len(names) == 2 else f'{len(names)} services'} {verb}"
 
 
 def url(plan: Plan) -> str:
