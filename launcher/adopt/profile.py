@@ -19,7 +19,7 @@ def profile_of(
     *,
     engine: Mapping[str, str],
     router: Mapping[str, str],
-    safe: Mapping[str, str],
+    safe: Mapping[str, str | list[str]],
 ) -> dict[str, Any]:
     """The profile as data, in the order of the grammar.
 

@@ -1,0 +1,166 @@
+"""`adopt`: what runs and was started by others becomes a generation, without being touched."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from launcher.adopt import (
+    Edited,
+    Found,
+    Left,
+    choose,
+    deployment_name,
+    edited,
+    find,
+    names,
+    plan_of,
+    settings,
+    unwritable,
+)
+from launcher.backends.adopted import adopted
+from launcher.backends.processes import Proc, look
+from launcher.errors import InputError
+from launcher.operations.adopted_engine import AdoptedEngine, engine_of
+from launcher.operations.adopted_profile import AdoptedProfile, make_profile
+from launcher.operations.adopted_writing import Keeping, keep
+from launcher.plan import Plan
+from launcher.store import Store, deployments, layout, who
+from launcher.store.names import require_name
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptedServer:
+    """One server that was taken over."""
+
+    name: str
+    found: Found
+    edited: Edited | None
+    left: tuple[Left, ...]
+    """What the profile does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adopting:
+    """What was adopted, or would be."""
+
+    deployment: str
+    called: str | None
+    generation: int | None
+    """None where nothing was recorded: a dry run."""
+    servers: tuple[AdoptedServer, ...]
+    engine: AdoptedEngine
+    plan: Plan
+    secrets: Mapping[str, Mapping[str, str]]
+    """Service to flag or variable to the file that its value is kept in."""
+    profile: AdoptedProfile
+
+
+def adopt(
+    *,
+    pids: Collection[int] = (),
+    name: str | None = None,
+    called: str | None = None,
+    profile: Path | None = None,
+    force: bool = False,
+    dry_run: bool = False,
+    why: str | None = None,
+    proc: Path = Path("/proc"),
+) -> Adopting:
+    """Record the servers of `pids`, or of the only deployment that runs, as a generation called `called`.
+
+    Nothing is restarted or changed but pdlaunch's own state and the profile beside (DEPLOYMENT.yaml here, unless
+    `profile` says where). Raises InputError for what cannot be taken over and for a profile that would be overwritten,
+    BusyError for what somebody holds.
+    """
+    if called is not None:
+        require_name(called)
+    group = _group(pids, proc)
+    deployment = name or deployment_name(group)
+    store = Store(layout(deployment))
+    _require_new(store)
+    path = (profile or Path(f"{deployment}.yaml")).absolute()
+    if path.exists() and not force and not dry_run:
+        raise InputError(f"{path} is there already", hint="name another with -o PROFILE, or --force overwrites it")
+    accounts = _accounts(group)
+    engine = engine_of(group, next(iter(accounts.values()), None))
+    keeping = Keeping.of(store, group, accounts)
+    plan = plan_of(deployment, group, keeping.files, engine=engine.use, accounts=accounts)
+    servers = tuple(_server(n, f, keeping.files.get(n, {}), engine) for n, f in zip(names(group), group, strict=True))
+    made = make_profile(deployment, group, keeping.files, engine, plan, path)
+    number = None
+    if not dry_run:
+        number = keep(store, keeping, plan, engine, made, called=called, by=who(), why=why)
+    return Adopting(deployment, called, number, servers, engine, plan, keeping.files, made)
+
+
+def _group(pids: Collection[int], proc: Path) -> tuple[Found, ...]:
+    """The servers that are meant; raises InputError saying why one cannot be taken over."""
+    taken = _taken()
+    found = find(proc=proc, taken=frozenset(p for p, _ in taken))
+    if again := [pid for pid in pids if pid in {p for p, _ in taken}]:
+        name = next(name for (p, name) in taken if p == again[0])
+        raise InputError(f"pid {again[0]} is adopted already, as {name}", hint=f"pdlaunch status -d {name}")
+    if not found and taken:
+        name = taken[0][1]
+        raise InputError(f"what runs here is adopted already, as {name}", hint=f"pdlaunch status -d {name}")
+    group = choose(found, pids)
+    if refused := [f for f in group if f.refused]:
+        lines = [f"{f.role} :{f.port} (pid {f.process.pid}): {f.refused}" for f in refused]
+        raise InputError("cannot be adopted: " + "; ".join(lines), hint=_way(refused[0]))
+    return group
+
+
+def _way(found: Found) -> str:
+    if found.launch.container:
+        return "run pdlaunch inside that container, or write a profile and start the servers outside of it"
+    if os.geteuid() and found.details.uid != os.geteuid():
+        return "sudo pdlaunch adopt reads the processes of other users"
+    return "pdlaunch adopt --script FILE reads its script; write the profile from that, or adopt the others by pid"
+
+
+def _taken() -> list[tuple[int, str]]:
+    """Pid and deployment of every process that was adopted and still runs."""
+    found = []
+    for name in deployments():
+        state = layout(name).state
+        if adopted(state):
+            found += [(p.pid, name) for p in look(state).values() if p.service is not None]
+    return found
+
+
+def _require_new(store: Store) -> None:
+    """Raise InputError where a deployment of that name runs already."""
+    name = store.layout.deployment
+    running: list[Proc] = [proc for procs in look(store.layout.state).services.values() for proc in procs]
+    if running:
+        raise InputError(f"{name} runs already (pid {running[0].pid})", hint="give this one another name: --name NAME")
+
+
+def _accounts(group: Sequence[Found]) -> Mapping[str, str | None]:
+    """Service to the user that it runs as, None for who asks; raises InputError where that cannot be kept up."""
+    result: dict[str, str | None] = {}
+    for name, server in zip(names(group), group, strict=True):
+        if server.details.uid == os.geteuid():
+            result[name] = None
+            continue
+        if os.geteuid():
+            raise InputError(f"{name} (pid {server.process.pid}) runs as another user", hint="sudo pdlaunch adopt")
+        try:
+            result[name] = pwd.getpwuid(server.details.uid).pw_name
+        except KeyError:
+            raise InputError(
+                f"{name} (pid {server.process.pid}) runs as uid {server.details.uid}, which has no name here",
+                hint="give that uid a name, then adopt again",
+            ) from None
+    return result
+
+
+def _server(name: str, found: Found, files: Mapping[str, str], engine: AdoptedEngine) -> AdoptedServer:
+    knobs = engine.router_knobs if found.role == "router" else engine.knobs
+    said = settings(found, files, knobs)
+    odd = [Left(variable, "not UTF-8: no file can hold it", "variable") for variable in unwritable(found)]
+    return AdoptedServer(name, found, edited(found), (*said.left, *odd))
