@@ -74,6 +74,15 @@ def is_lock(text: str) -> bool:
     return first.startswith("lock:")
 
 
+def is_lock_file(path: Path) -> bool:
+    """Whether a lock is meant, by what stands in the file; one that cannot be read is told by its name."""
+    try:
+        with path.open("rb") as file:
+            return is_lock(file.read(4096).decode(errors="replace"))
+    except OSError:
+        return path.name.endswith(".lock.yaml")
+
+
 def from_yaml(text: str, where: Path | str) -> Lock:
     """The lock that `to_yaml` wrote.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from launcher.errors import InputError, Problem
 from launcher.knobs import EngineKnobs, harvest, harvest_router
+from launcher.lock import is_lock_file
 from launcher.observe.machine import account
 from launcher.operations.facts import Gathered, gather
 from launcher.plan import Facts, Plan, resolve
@@ -42,7 +43,11 @@ class Checked:
 
 
 def check(path: Path, *, backend: str | None = None) -> Checked:
-    """Everything known of the profile at `path`; raises InputError only where the file is no YAML mapping at all."""
+    """Everything known of the profile at `path`; raises InputError only for a lock and for what is no YAML mapping."""
+    if is_lock_file(path):
+        raise InputError(
+            f"{path} is a lock, and only profiles are judged", hint=f"pdlaunch up {path} starts it as it is"
+        )
     examined: Examined = examine(path)
     loaded = examined.loaded
     gathered = gather(loaded)

@@ -11,7 +11,7 @@ from launcher.compare import Change, changes
 from launcher.engines.manifest import manifest
 from launcher.engines.whole import write_whole
 from launcher.errors import InputError, Problem
-from launcher.lock import Intent, Lock, from_yaml, intent_of, is_lock, lock_of, plan_of, to_yaml
+from launcher.lock import Intent, Lock, from_yaml, intent_of, lock_of, plan_of, to_yaml
 from launcher.lock.difference import Difference, differences
 from launcher.operations.checking import Checked, check, sound
 from launcher.operations.engine_reading import read_engine, with_edits
@@ -127,15 +127,6 @@ def lock_of_current(store: Store) -> Lock:
     if found is None:
         raise InputError(f"generation {number} was made without a lock", hint="pdlaunch up PROFILE makes one with it")
     return found
-
-
-def is_lock_file(path: Path) -> bool:
-    """Whether a lock is meant, by what stands in the file; one that cannot be read is told by its name."""
-    try:
-        with path.open("rb") as file:
-            return is_lock(file.read(4096).decode(errors="replace"))
-    except OSError:
-        return path.name.endswith(".lock.yaml")
 
 
 def _intent(checked: Checked, backend: str | None) -> tuple[Plan, Intent]:

@@ -8,11 +8,11 @@ from pathlib import Path
 from launcher.compare import Change, changes
 from launcher.engines.manifest import manifest
 from launcher.errors import Problem
-from launcher.lock import plan_of
+from launcher.lock import is_lock_file, plan_of
 from launcher.operations.checking import check, sound
 from launcher.operations.driving import backend_of
 from launcher.operations.going import etas, find_move
-from launcher.operations.locking import is_lock_file, read_lock
+from launcher.operations.locking import read_lock
 from launcher.operations.moving import Move
 from launcher.plan import Plan, resolve
 from launcher.store import Store, layout

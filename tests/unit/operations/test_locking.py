@@ -11,10 +11,11 @@ import yaml
 
 import launcher
 from launcher.errors import InputError, PdlaunchError
-from launcher.lock import from_yaml, plan_of, to_yaml
+from launcher.lock import from_yaml, is_lock_file, plan_of, to_yaml
 from launcher.operations import facts, sealing, starting
+from launcher.operations.checking import check
 from launcher.operations.engine_reading import read_engine
-from launcher.operations.locking import compare_profile, is_lock_file, lock_path, lock_profile, read_lock
+from launcher.operations.locking import compare_profile, lock_path, lock_profile, read_lock
 from launcher.operations.planning import planned
 from launcher.operations.starting import start_of
 from launcher.store import Store, layout
@@ -291,3 +292,11 @@ def test_a_lock_keeps_its_backend(profile: Path) -> None:
 def test_a_lock_can_be_planned(profile: Path) -> None:
     locked = lock_profile(profile)
     assert planned(locked.path).plan == planned(profile).plan
+
+
+def test_a_lock_is_neither_judged_nor_locked(profile: Path) -> None:
+    locked = lock_profile(profile)
+    for judge in (check, lock_profile):
+        with pytest.raises(InputError, match=r"agg\.lock\.yaml is a lock, and only profiles are judged"):
+            judge(locked.path)
+    assert not lock_path(locked.path).exists()
