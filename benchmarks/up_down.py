@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 from measuring import REPOSITORY, own_home, table
 
+from launcher.errors import PdlaunchError
 from launcher.observe.running import running
 from launcher.operations.down import down
 from launcher.operations.events import Event
@@ -47,7 +48,10 @@ class Clock:
 def main() -> None:
     profile = Path(sys.argv[1]) if len(sys.argv) > 1 else CPU_TINY
     with own_home():
-        rows = [*measure_up(profile), *measure_down(Store(layout(load(profile).profile.name)))]
+        try:
+            rows = [*measure_up(profile), *measure_down(Store(layout(load(profile).profile.name)))]
+        except PdlaunchError as error:
+            sys.exit(f"error: {error.message}\nhint: {error.hint}")
     print(table((profile.name, "total", "servers", "pdlaunch"), [(n, _s(t), _s(s), _s(t - s)) for n, t, s in rows]))
 
 
