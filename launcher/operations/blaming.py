@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
@@ -56,22 +57,24 @@ class Recalled:
         return tuple(_value(self._service(name).get((change.kind, change.name))) for name in change.services)
 
     def _service(self, name: str) -> Mapping[tuple[Kind, str], Setting]:
-        digests, known = self._generation.seal.services, self._memory.settings
-        if name not in digests:
+        digest = self._generation.seal.services.get(name)
+        if digest is None:
             return {}
-        if digests[name] not in known:
-            known |= {digests[s.name]: settings_of(s) for s in self._generation.plan.services}
-        return known[digests[name]]
+        known = self._memory.settings
+        if digest not in known:
+            service = self._generation.plan.service(name)
+            known[digest] = settings_of(service) if service else {}
+        return known[digest]
 
     def _file(self, name: str) -> Hashable:
         digest = self._generation.seal.engine
         if digest is None or not name:
             return digest
-        key = (digest, name)
-        if key not in self._memory.files:
-            # Unchanged files of snapshots are hard links of each other: no manifest of thousands of lines is needed.
-            self._memory.files[key] = snapshot_of(self._store.layout, digest).read(name)
-        return self._memory.files[key]
+        known, key = self._memory.files, (digest, name)
+        if key not in known:  # one file of a snapshot is read faster than a manifest of thousands of lines
+            content = snapshot_of(self._store.layout, digest).read(name)
+            known[key] = None if content is None else hashlib.sha256(content).digest()
+        return known[key]
 
     @cached_property
     def _packages(self) -> Mapping[str, str]:
