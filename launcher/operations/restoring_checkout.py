@@ -48,7 +48,8 @@ def restore_checkout(store: Store, generation: Generation, *, by: str, why: str 
             _write(place.engines / digest / name, _target(roots, name))
         for name in removed:
             _target(roots, name).unlink()
-    details: dict[str, JsonValue] = {"checkout": source, "captured": kept.digest, "written": len(written), "removed": len(removed)}
+    counts = {"written": len(written), "removed": len(removed)}
+    details: dict[str, JsonValue] = {"checkout": source, "captured": kept.digest, **counts}
     store.journal.append(Event(what="restored", by=by, why=why, generation=generation.number, details=details))
     return Restored(source, kept.path, written, removed)
 
