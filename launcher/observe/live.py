@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from launcher.backends.adopted import adopted
 from launcher.backends.processes import Proc, Table, look
 
 SUPERVISOR = "supervisord"
@@ -48,6 +49,8 @@ class LiveService:
     """Whether the supervisor is its parent, so that it is started again when it ends."""
     twins: tuple[Proc, ...] = ()
     """Main processes that carry the same mark and that no supervisor started."""
+    adopted: bool = False
+    """Whether others had started it, and a generation was recorded of this very process."""
 
     @property
     def processes(self) -> tuple[LiveProcess, ...]:
@@ -57,29 +60,35 @@ class LiveService:
 
 def live(state: Path) -> Mapping[str, LiveService]:
     """Every service of the deployment whose folder is `state` that has a process, by name."""
-    return read(look(state))
+    return read(look(state), adopted(state))
 
 
-def read(table: Table) -> Mapping[str, LiveService]:
-    """The same, of one look at the processes."""
+def read(table: Table, foreign: Collection[tuple[int, int]] = ()) -> Mapping[str, LiveService]:
+    """The same, of one look at the processes; `foreign` has pid and start time of those that were adopted."""
     daemons = {proc.pid for proc in table.services.get(SUPERVISOR, ())}
     found = {}
     for name, procs in table.services.items():
         if name != SUPERVISOR:
-            found[name] = _service(name, procs, table, daemons)
+            found[name] = _service(name, procs, table, daemons, foreign)
     return found
 
 
-def _service(name: str, procs: tuple[Proc, ...], table: Table, daemons: Collection[int]) -> LiveService:
+def _service(
+    name: str,
+    procs: tuple[Proc, ...],
+    table: Table,
+    daemons: Collection[int],
+    foreign: Collection[tuple[int, int]],
+) -> LiveService:
     roots = _roots(procs)
     main = next((root for root in roots if root.ppid in daemons), roots[0])
-    supervised = main.ppid in daemons
     tree = table.tree([main])
-    twins = tuple(root for root in roots if root is not main and _is_twin(root, tree, supervised=supervised))
-    theirs = set(table.tree(twins))
-    children = sorted({*procs, *tree} - theirs - {main}, key=_age)
-    processes = tuple(map(_process, children))
-    return LiveService(name, _process(main), processes, supervised=supervised, twins=twins)
+    own, supervised = (main.pid, main.started) in foreign, main.ppid in daemons
+    twins = tuple(r for r in roots if r is not main and not own and _is_twin(r, tree, supervised=supervised))
+    children = sorted({*procs, *tree} - set(table.tree(twins)) - {main}, key=_age)
+    return LiveService(
+        name, _process(main), tuple(map(_process, children)), supervised=supervised, twins=twins, adopted=own
+    )
 
 
 def _roots(procs: tuple[Proc, ...]) -> list[Proc]:

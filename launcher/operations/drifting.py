@@ -53,6 +53,11 @@ def processes(store: Store) -> Seen:
         if now is None:
             findings.append(Finding("missing", name, f"generation {number} has it"))
             continue
+        if now.adopted:
+            # The very process that the generation was recorded of: what it was started with cannot have changed.
+            started[name] = _adopted_as(store, now) or current
+            findings += _origin(now, started[name], current)
+            continue
         source = _started_as(store, current, now)
         findings += _origin(now, source, current)
         if source:
@@ -89,6 +94,18 @@ def _started_as(store: Store, current: Generation, now: LiveService) -> Generati
         # Among a thousand plans the digest's text finds the few that are worth parsing.
         if text in _bytes(generation.path / "plan.json") and _has(generation, now.name, digest):
             return generation
+    return None
+
+
+def _adopted_as(store: Store, now: LiveService) -> Generation | None:
+    """The newest generation that was recorded of this process."""
+    from launcher.adopt.record import NAME, Adoption
+
+    for generation in reversed(store.generations()):
+        if NAME in generation.seal.files:
+            recorded = Adoption.model_validate_json((generation.path / NAME).read_bytes()).services.get(now.name)
+            if recorded and (recorded.pid, recorded.started) == (now.main.proc.pid, now.main.proc.started):
+                return generation
     return None
 
 

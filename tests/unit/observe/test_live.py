@@ -77,6 +77,13 @@ def test_a_child_that_lost_its_parent_is_no_twin() -> None:
     assert seen(DAEMON, proc(10, 100), left) == (10, [12], True, [])
 
 
+def test_one_that_others_started_and_that_was_adopted_is_no_stranger() -> None:
+    main, child = proc(10, 1), proc(11, 10, group=11)
+    found = read(Table([main, child, proc(12, 1, group=12)]), {(10, 10)})["decode-0"]
+    assert (found.adopted, found.twins, [c.proc.pid for c in found.children]) == (True, (), [11, 12])
+    assert not read(Table([main, child]), {(10, 11)})["decode-0"].adopted, "another process with its pid"
+
+
 def test_only_a_bare_word_is_a_new_name() -> None:
     def named(*words: str) -> str | None:
         return LiveProcess(Proc(1, 1, 1, 1, "s", words), {}, None).renamed
