@@ -1,7 +1,7 @@
 """What runs and was started by somebody else: found, recorded as it is, and written as a profile."""
 
 from launcher.adopt.editing import Edited, NotYet, edited
-from launcher.adopt.finding import Found, find
+from launcher.adopt.finding import Found, find, of_script
 from launcher.adopt.grouping import choose, deployment_name, deployments, names
 from launcher.adopt.profile import profile_of
 from launcher.adopt.record import AdoptedService, Adoption, OldFile, OldUnit
@@ -25,6 +25,7 @@ __all__ = [
     "environment",
     "find",
     "names",
+    "of_script",
     "plan_of",
     "profile_of",
     "secrets_by_service",

@@ -114,6 +114,23 @@ def find(*, proc: Path = PROC, root: Path = Path("/"), taken: frozenset[int] = f
     return tuple(sorted(found, key=lambda f: (order.index(f.role), f.port, f.process.pid)))
 
 
+def of_script(command: Command, script: str) -> Found:
+    """A server that a script would start, in the form of one that runs."""
+    process = Process(0, 0, 0, "", command.words)
+    return Found(
+        process=process,
+        tree=(process,),
+        details=Details(command.environ, command.cwd, None, os.geteuid(), "", None, ignores_hangup=False, output=None),
+        launch=Launch("bash script", script=script),
+        program=command.program,
+        words=command.words,
+        environ=command.environ,
+        listens=(),
+        born=0.0,
+        read_from=script,
+    )
+
+
 def _found(
     processes: Processes, process: Process, program: Program, details: Details, own: Details, root: Path
 ) -> Found:

@@ -98,7 +98,7 @@ def status(seen: Status) -> str:
         counted = f"{restarts} restarts" if restarts else "no restarts"
         services = "1 service" if len(seen.services) == 1 else f"{len(seen.services)} services"
         lines = [f"  {services}, {counted}; {running} requests running", f"  {_proven(seen)}"]
-        return "\n".join([head, *lines])
+        return "\n".join([head, *lines, *([f"  {seen.remark}"] if seen.remark else [])])
     parts = [head]
     if seen.remark:
         parts.append(f"  {seen.remark}")
@@ -113,7 +113,12 @@ def _generation(seen: Status) -> str:
         return ""
     who = f" ({seen.by}" + (f', "{seen.why}"' if seen.why else "") + ")" if seen.by else ""
     since = f" since {_when(seen.since)}" if seen.since else ""
-    return f"    generation {seen.generation}{since}{who}"
+    named = f" {', '.join(map(_quoted, seen.names))}" if seen.names else ""
+    return f"    generation {seen.generation}{named}{since}{who}"
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'
 
 
 def _proven(seen: Status) -> str:
@@ -123,7 +128,8 @@ def _proven(seen: Status) -> str:
         return "nothing is proven yet"
     of = f" of {count(seen.context_tokens)}" if seen.context_tokens else ""
     waived = f"waived: {', '.join(seen.waived)}" if seen.waived else "nothing waived"
-    return f"proven to {count(seen.proven_tokens)}{of} tokens by probe; {waived}"
+    drift = f"{len(seen.drift)} drifted: pdlaunch diff --live" if seen.drift else "no drift"
+    return f"proven to {count(seen.proven_tokens)}{of} tokens by probe; {drift}, {waived}"
 
 
 def _rows(seen: Status) -> list[tuple[str, ...]]:

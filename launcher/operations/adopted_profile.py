@@ -18,6 +18,7 @@ from launcher.knobs import EngineKnobs
 from launcher.operations.adopted_engine import AdoptedEngine
 from launcher.operations.checking import check
 from launcher.plan import DIGEST, MARK, Plan, Service
+from launcher.store.files import in_words, make_folder, replace
 
 _SUBJECT = re.compile(r"(?:^|\.)(env|args)\.(\S+)")
 _HEAD = """\
@@ -85,6 +86,13 @@ def make_profile(
         safe |= more
     differences = _differences(plan, rendered, engine) if rendered else None
     return AdoptedProfile(path, text, problems, differences, tuple(sorted(safe)))
+
+
+def write_profile(profile: AdoptedProfile) -> None:
+    """Put the profile where it belongs, whole or not at all; raises PdlaunchError for what the system refuses."""
+    with in_words(f"write {profile.path}", profile.path.parent):
+        make_folder(profile.path.parent)
+        replace(profile.path, profile.text.encode())
 
 
 def _judged(text: str, path: Path) -> tuple[tuple[Problem, ...], Plan | None]:

@@ -30,7 +30,7 @@ from launcher.engines.snapshot import read_manifest
 from launcher.errors import BusyError, PdlaunchError
 from launcher.lock import intent_of, lock_of, to_yaml
 from launcher.operations.adopted_engine import AdoptedEngine
-from launcher.operations.adopted_profile import AdoptedProfile
+from launcher.operations.adopted_profile import AdoptedProfile, write_profile
 from launcher.operations.arriving import settle
 from launcher.operations.engine_reading import with_edits
 from launcher.operations.handover import ADOPTED
@@ -125,9 +125,7 @@ def keep(
         store.set_current(number, by=by, why=why)
         if called is not None:
             give_name(store, called, number, by=by, why=why)
-    with in_words(f"write {profile.path}", profile.path.parent):
-        make_folder(profile.path.parent)
-        replace(profile.path, profile.text.encode())
+    write_profile(profile)
     return number
 
 

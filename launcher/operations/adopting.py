@@ -17,15 +17,17 @@ from launcher.adopt import (
     edited,
     find,
     names,
+    of_script,
     plan_of,
     settings,
     unwritable,
 )
+from launcher.adopt.script import Reading, read
 from launcher.backends.adopted import adopted
 from launcher.backends.processes import Proc, look
 from launcher.errors import InputError
 from launcher.operations.adopted_engine import AdoptedEngine, engine_of
-from launcher.operations.adopted_profile import AdoptedProfile, make_profile
+from launcher.operations.adopted_profile import AdoptedProfile, make_profile, write_profile
 from launcher.operations.adopted_writing import Keeping, keep
 from launcher.plan import Plan
 from launcher.store import Store, deployments, layout, who
@@ -95,6 +97,53 @@ def adopt(
     if not dry_run:
         number = keep(store, keeping, plan, engine, made, called=called, by=who(), why=why)
     return Adopting(deployment, called, number, servers, engine, plan, keeping.files, made)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadScript:
+    """A script as far as it can be read without running it."""
+
+    path: Path
+    reading: Reading
+    profile: AdoptedProfile | None
+    """What its servers would be as a profile; None where that was not asked for."""
+    servers: tuple[AdoptedServer, ...]
+
+
+def read_script(
+    path: Path, *, name: str | None = None, profile: Path | None = None, force: bool = False, dry_run: bool = False
+) -> ReadScript:
+    """Read a serve script without running it, and write its servers as `profile` where that is given.
+
+    Raises InputError for a file that cannot be read or that bash would not take, and for a profile that would be
+    overwritten or that no server of the script could fill.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}", hint=f"ls -l {path}") from None
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{path} is no text in UTF-8", hint="name the script, not the program that it starts"
+        ) from None
+    reading = read(text, str(path), environ={"HOME": str(Path.home())})
+    if profile is None:
+        return ReadScript(path, reading, None, ())
+    group = tuple(of_script(command, str(path)) for command in reading.commands)
+    if not group:
+        raise InputError(f"{path} starts no server that can be read", hint=f"pdlaunch adopt --script {path}")
+    deployment = name or deployment_name(group)
+    target = profile.absolute()
+    if target.exists() and not force and not dry_run:
+        raise InputError(f"{target} is there already", hint="name another with -o PROFILE, or --force overwrites it")
+    engine = engine_of(group, None)
+    plan = plan_of(deployment, group, {}, engine=engine.use, accounts={})
+    made = make_profile(deployment, group, {}, engine, plan, target)
+    if not dry_run:
+        write_profile(made)
+    return ReadScript(
+        path, reading, made, tuple(_server(n, f, {}, engine) for n, f in zip(names(group), group, strict=True))
+    )
 
 
 def _group(pids: Collection[int], proc: Path) -> tuple[Found, ...]:

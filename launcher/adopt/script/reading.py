@@ -94,8 +94,8 @@ def _statements(found: tuple[Token, ...], scope: Scope) -> Iterator[tuple[str, l
         yield before, statement
 
 
-def _block(found: tuple[Token, ...], at: int, scope: Scope) -> int:
-    """Note a compound command and return where it is over."""
+def _block(found: tuple[Token, ...], at: int, scope: Scope | None) -> int:
+    """Note a compound command, where there is a scope to note it in, and return where it is over."""
     start = found[at]
     assert isinstance(start, Word)  # noqa: S101  the caller has looked
     opening = start.bare or ""
@@ -117,7 +117,8 @@ def _block(found: tuple[Token, ...], at: int, scope: Scope) -> int:
         else:
             first = True
         at += 1
-    scope.miss(start.line, _shown(found, start), why)
+    if scope is not None:
+        scope.miss(start.line, _shown(found, start), why)
     return at
 
 
@@ -145,7 +146,7 @@ def _bracket(found: tuple[Token, ...], at: int, statement: list[Token], scope: S
         ):
             body += 1
         word = found[body] if body < len(found) else None
-        return _block(found, body, scope) if isinstance(word, Word) and word.bare == "{" else body
+        return _block(found, body, None) if isinstance(word, Word) and word.bare == "{" else body
     scope.miss(line, _shown(found, found[at]), "commands of a shell of their own")
     return end + 1
 
