@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection
 from pathlib import Path
 
@@ -9,8 +10,10 @@ from launcher.engines.baseline import edited, record
 from launcher.engines.checkout import head
 from launcher.engines.environment import Environment, environment_at
 from launcher.engines.manifest import Manifest
+from launcher.errors import InputError
 from launcher.lock import Intent, Read
 from launcher.operations.checking import Checked
+from launcher.plan import Plan
 from launcher.store import cache_dir
 
 _NIXL = ("nixl-cu13", "nixl-cu12", "nixl")
@@ -59,6 +62,18 @@ def same_packages(intent: Intent, read: Read) -> bool:
         intent.router.version if intent.router else None,
     )
     return recorded == (read.packages, read.nixl, read.ucx, read.router)
+
+
+def installed(plan: Plan) -> dict[str, str] | None:
+    """What is installed now where `plan` serves from, name to version; None for the simulator, and where nothing is."""
+    server = next((service for service in plan.services if service.role != "router"), None)
+    if server is None or plan.engine.kind == "simulator":
+        return None
+    python = Path(server.words()[0])
+    with contextlib.suppress(InputError):
+        found = environment_at(python.parent.parent) if python.is_absolute() else None
+        return {name: each.version for name, each in found.distributions.items()} if found else None
+    return None
 
 
 def _ucx(environment: Environment) -> str | None:

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from launcher import __version__
-from launcher.engines.environment import environment_at
-from launcher.errors import InputError, PdlaunchError
+from launcher.errors import PdlaunchError
 from launcher.lock import digests
 from launcher.lock.fingerprint import fingerprint
 from launcher.lock.observed import Observed
@@ -18,6 +17,7 @@ from launcher.lock.record import Taken
 from launcher.observe.host import host
 from launcher.observe.model_files import model_files
 from launcher.observe.running import Running, running
+from launcher.operations.engine_reading import installed
 from launcher.operations.events import Event, Report
 from launcher.operations.observing import observe
 from launcher.plan import Plan
@@ -97,7 +97,7 @@ def take_receipt(
         about=_taken(by),
         machine=host(next((service.main.pid for service in found.values()), None)),
         model=model_files(plan.model_path, layout.cache),
-        packages=_packages(plan),
+        packages=digests.of(packages) if (packages := installed(plan)) is not None else None,
         secrets=fingerprints(plan, layout),
     )
 
@@ -151,17 +151,6 @@ def _key(layout: Layout) -> bytes | None:
         with contextlib.suppress(FileExistsError):
             write(path, os.urandom(32), 0o600)
         return path.read_bytes()
-    return None
-
-
-def _packages(plan: Plan) -> str | None:
-    """What is installed now, which may be another thing than the lock says."""
-    server = next((service for service in plan.services if service.role != "router"), None)
-    if server is None or plan.engine.kind == "simulator":
-        return None
-    with contextlib.suppress(InputError, IndexError):
-        found = environment_at(Path(server.words()[0]).parents[1])
-        return digests.of({name: d.version for name, d in found.distributions.items()}) if found else None
     return None
 
 

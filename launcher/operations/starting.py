@@ -13,6 +13,7 @@ from launcher.errors import InputError
 from launcher.lock import Intent, Lock, Read, bundle_digests, is_lock_file, plan_of
 from launcher.observe.machine import account
 from launcher.operations.checking import check, require_startable, sound
+from launcher.operations.engine_reading import installed
 from launcher.operations.facts import simulator_roots
 from launcher.operations.locking import read_lock
 from launcher.operations.sealing import record, recorded_before, seal, take_snapshot
@@ -56,9 +57,19 @@ def _of_lock(path: Path, backend: str | None) -> Start:
     _require_startable(plan, path)
     return Start(
         plan,
-        f"{path} as it was locked",
+        f"{path} as it was locked{_drifted(lock.intent, plan)}",
         lambda store, by, why: seal_lock(lock, plan, store, source=str(path.absolute()), by=by, why=why),
     )
+
+
+def _drifted(intent: Intent, plan: Plan) -> str:
+    """What of the engine's environment is no longer as the lock recorded it, which no start can bring back."""
+    now, then = installed(plan), intent.engine.packages.versions
+    if now is None or now == then:
+        return ""
+    names = sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
+    first = f"{names[0]} {then.get(names[0], 'absent')} -> {now.get(names[0], 'absent')}"
+    return f", but other packages are installed now: {first}" + (f" and {len(names) - 1} more" if names[1:] else "")
 
 
 def seal_lock(

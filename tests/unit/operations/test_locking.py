@@ -300,3 +300,12 @@ def test_a_lock_is_neither_judged_nor_locked(profile: Path) -> None:
         with pytest.raises(InputError, match=r"agg\.lock\.yaml is a lock, and only profiles are judged"):
             judge(locked.path)
     assert not lock_path(locked.path).exists()
+
+
+def test_packages_that_changed_since_are_told(profile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = lock_profile(profile).path
+    assert start_of(path).summary == f"{path} as it was locked"
+    monkeypatch.setattr(starting, "installed", lambda _plan: {"nixl": "1.5.2"})
+    assert start_of(path).summary.endswith(", but other packages are installed now: nixl absent -> 1.5.2")
+    monkeypatch.setattr(starting, "installed", lambda _plan: {"nixl": "1.5.2", "torch": "2.9.1", "x": "1"})
+    assert start_of(path).summary.endswith("nixl absent -> 1.5.2 and 2 more")
