@@ -107,6 +107,7 @@ def data(done: Adopting) -> dict[str, Any]:
                 "ports": dict(s.found.ports),
                 "edited": s.edited,
                 "left": list(s.left),
+                "unread": list(s.unread),
                 "secrets": dict(done.secrets.get(s.name, {})),
             }
             for s in done.servers

@@ -81,6 +81,8 @@ def _settings(server: AdoptedServer, done: Adopting) -> Iterator[str]:
         named = [left.what for left in server.left if left.kind == kind]
         if named:
             yield f"  {len(named):>3}  {_count(len(named), 'flag').partition(' ')[2]} {said}: {_some(named)}"
+    if server.unread:
+        yield f"  {len(server.unread):>3}  read by nothing in this engine: {_some(list(server.unread))}"
     for what, file in done.secrets.get(server.name, {}).items():
         where = "on the command line" if what.startswith("--") else "in the environment"
         yield f"    1  secret {where}: {what}. Cut out of the copies, kept in {file} (0600)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,12 +26,16 @@ from launcher.adopt.script import Reading, read
 from launcher.backends.adopted import adopted
 from launcher.backends.processes import Proc, look
 from launcher.errors import InputError
+from launcher.knobs import EngineKnobs, Unknown, find_env
 from launcher.operations.adopted_engine import AdoptedEngine, engine_of
 from launcher.operations.adopted_profile import AdoptedProfile, make_profile, write_profile
 from launcher.operations.adopted_writing import Keeping, keep
 from launcher.plan import Plan
 from launcher.store import Store, deployments, layout, who
 from launcher.store.names import require_name
+
+
+_NAMESPACE = ("SGLANG_", "SGL_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,8 @@ class AdoptedServer:
     edited: Edited | None
     left: tuple[Left, ...]
     """What the profile does not say."""
+    unread: tuple[str, ...]
+    """Variables of the engine's own namespace that nothing in it reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,4 +218,11 @@ def _server(name: str, found: Found, files: Mapping[str, str], engine: AdoptedEn
     knobs = engine.router_knobs if found.role == "router" else engine.knobs
     said = settings(found, files, knobs)
     odd = [Left(variable, "not UTF-8: no file can hold it", "variable") for variable in unwritable(found)]
-    return AdoptedServer(name, found, edited(found), (*said.left, *odd))
+    return AdoptedServer(name, found, edited(found), (*said.left, *odd), tuple(_unread(said.env, engine.knobs)))
+
+
+def _unread(names: Collection[str], knobs: EngineKnobs | None) -> Iterator[str]:
+    for name in names if knobs and knobs.whole else ():
+        knob = find_env(knobs, name) if knobs and name.startswith(_NAMESPACE) else None
+        if isinstance(knob, Unknown) or (knob is not None and not knob.read):
+            yield name

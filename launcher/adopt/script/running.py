@@ -13,6 +13,8 @@ from launcher.adopt.script.words import Opaque, Operator, Reference, Text, Token
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _EXPORTING = {"declare": True, "typeset": True, "local": False, "readonly": False, "export": True}
+_HARMLESS = frozenset({"true", ":", "exit", "return", "echo", "printf", "continue", "break"})
+"""What follows ``||`` most often and sets nothing."""
 WRAPPERS = {
     "exec": ("-a",),
     "command": (),
@@ -55,9 +57,9 @@ class Runner:
         if not words:
             return None
         if skipped:
-            self.scope.miss(
-                words[0].line, " ".join(w.raw for w in words), "runs only where the command before it fails"
-            )
+            if words[0].raw not in _HARMLESS:
+                raw = " ".join(word.raw for word in words)
+                self.scope.miss(words[0].line, raw, "runs only where the command before it fails")
             return None
         prefix = self._assignments(tokens)
         if not prefix.rest:
