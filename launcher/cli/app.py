@@ -50,26 +50,33 @@ def run(words: Sequence[str]) -> int:
     command = typer.main.get_command(build())
     try:
         result = command.main(list(words), prog_name="pdlaunch", standalone_mode=False)
+        sys.stdout.flush()
     except PdlaunchError as error:
         print_error(error)
-        return error.exit_code
+        result = error.exit_code
     except typer.Exit as exit_:
-        return exit_.exit_code
+        result = exit_.exit_code
     except UsageError as error:
-        return _usage(error)
+        result = _usage(error)
     except (KeyboardInterrupt, Interrupted, typer.Abort):
-        note("interrupted")
-        return INTERRUPTED
+        result = INTERRUPTED
+    except SystemExit:  # how typer ends where the reader of its output went away
+        result = _gone()
     except OSError as error:
-        return _refused(error)
+        result = _gone() if isinstance(error, BrokenPipeError) else _refused(error)
+    if result == INTERRUPTED:
+        note("interrupted")
     return result if isinstance(result, int) else 0
 
 
+def _gone() -> int:
+    """A reader that went away (`| head`) is no error."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered goes nowhere
+    return 0
+
+
 def _refused(error: OSError) -> int:
-    """What the system refused; a reader that went away (`| head`) is no error."""
-    if isinstance(error, BrokenPipeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered goes nowhere
-        return 0
+    """What the system refused."""
     where = f" ({error.filename})" if error.filename else ""
     note(f"error: {error.strerror or error}{where}")
     return 1

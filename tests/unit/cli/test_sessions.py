@@ -88,7 +88,7 @@ nothing was changed. Next: pdlaunch up PROFILE -m "why"
 0
 agg  ok  generation 1 since HH:MM (tester, "first")  http://127.0.0.1:PORT
   1 service, no restarts; 0 requests running
-  proven to 513 of 8,192 tokens by probe; nothing waived
+  proven to 513 of 8,192 tokens by probe; no drift, nothing waived
 ---
 """
     )
