@@ -10,7 +10,7 @@ from pathlib import Path
 from launcher.compare import Change, changes
 from launcher.engines.manifest import manifest
 from launcher.engines.whole import write_whole
-from launcher.errors import InputError, Problem
+from launcher.errors import InputError, PdlaunchError, Problem
 from launcher.lock import Intent, Lock, from_yaml, intent_of, lock_of, plan_of, to_yaml
 from launcher.lock.difference import Difference, differences
 from launcher.operations.checking import Checked, check, sound
@@ -18,7 +18,6 @@ from launcher.operations.engine_reading import read_engine, with_edits
 from launcher.operations.naming import current
 from launcher.plan import Plan, resolve
 from launcher.store import Store, layout, who
-from launcher.store.files import in_words
 from launcher.store.journal import now
 
 LARGEST = 8 * 1024 * 1024
@@ -88,7 +87,8 @@ def read_lock(path: Path) -> Lock:
 def lock_profile(profile: Path, *, backend: str | None = None, why: str | None = None, dry_run: bool = False) -> Locked:
     """Write the profile's lock beside it, unless `dry_run` or the file says the same already.
 
-    Raises InputError for a profile with errors, and where its engine is not on this machine.
+    Raises InputError for a profile with errors and where its engine is not on this machine, PdlaunchError where the
+    file cannot be written.
     """
     checked = check(profile, backend=backend)
     sound(checked)
@@ -99,8 +99,7 @@ def lock_profile(profile: Path, *, backend: str | None = None, why: str | None =
     before = _before(path)
     same = before is not None and before.intent == intent and before.about.origins == lock.about.origins
     if not same and not dry_run:
-        with in_words(f"write {path}", path.parent):
-            write_whole(path, to_yaml(lock))
+        _write(path, to_yaml(lock))
     result = "unchanged" if same else "would write" if dry_run else "wrote"
     return Locked(path, before if same and before else lock, checked.problems, before, result)
 
@@ -153,6 +152,13 @@ def _require_engine(checked: Checked) -> None:
             f"the engine is not on this machine ({place}), and a lock records what of it runs",
             hint="lock the profile where it is served; `lock PROFILE --check` compares here what can be compared",
         )
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        write_whole(path, text)
+    except OSError as error:
+        raise PdlaunchError(f"cannot write {path}: {error.strerror}", hint=f"ls -ld {path.parent}; id") from error
 
 
 def _before(path: Path) -> Lock | None:

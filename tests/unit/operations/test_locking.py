@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from launcher.operations.locking import compare_profile, lock_path, lock_profile
 from launcher.operations.planning import planned
 from launcher.operations.starting import start_of
 from launcher.store import Store, layout
+
+from ..store.crash import killed_at, points
 
 SETTINGS: dict[str, Any] = {
     "name": "agg",
@@ -309,3 +312,23 @@ def test_packages_that_changed_since_are_told(profile: Path, monkeypatch: pytest
     assert start_of(path).summary.endswith(", but other packages are installed now: nixl absent -> 1.5.2")
     monkeypatch.setattr(starting, "installed", lambda _plan: {"nixl": "1.5.2", "torch": "2.9.1", "x": "1"})
     assert start_of(path).summary.endswith("nixl absent -> 1.5.2 and 2 more")
+
+
+def test_a_lock_that_cannot_be_written_is_one_clear_error(profile: Path) -> None:
+    lock_path(profile).mkdir()
+    with pytest.raises(PdlaunchError, match=r"cannot write .*agg\.lock\.yaml: Is a directory") as caught:
+        lock_profile(profile)
+    assert caught.value.hint == f"ls -ld {profile.parent}; id"
+    assert sorted(path.name for path in profile.parent.glob("*agg*")) == ["agg.lock.yaml", "agg.yaml"]
+
+
+def test_killed_anywhere_the_old_lock_or_the_new_one_is_there(profile: Path) -> None:
+    before = lock_profile(profile).lock
+    changed(profile, "INFO", "WARN")
+    after = lock_profile(profile, dry_run=True).lock
+    for point in points():
+        killed = killed_at(point, partial(lock_profile, profile))
+        assert read_lock(lock_path(profile)).intent in (before.intent, after.intent)
+        if not killed:
+            break
+    assert read_lock(lock_path(profile)).intent == after.intent
