@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from launcher.cli.adopt_command import adopt
 from launcher.cli.lock_commands import lock
 from launcher.cli.options import BackendName, Deployment, DryRun, Json, ProfilePath, Why
 from launcher.cli.output import print_json, say
@@ -61,4 +62,10 @@ def prune(
     return 0
 
 
-COMMANDS: dict[str, Callable[..., int]] = {"lock": lock, "render": render, "prune": prune, "schema": schema}
+COMMANDS: dict[str, Callable[..., int]] = {
+    "adopt": adopt,
+    "lock": lock,
+    "render": render,
+    "prune": prune,
+    "schema": schema,
+}

@@ -11,10 +11,12 @@ from launcher.frozen import Frozen
 from launcher.observe.http import Endpoint
 from launcher.observe.loads import Load, load
 from launcher.observe.running import Running, running
+from launcher.operations.drifting import drift
 from launcher.operations.driving import backend_of
 from launcher.operations.handover import waiting
 from launcher.plan import Service
 from launcher.store import Event, Store, writing
+from launcher.store.names import names_of
 
 State: TypeAlias = Literal["ok", "changing", "interrupted", "degraded", "failed", "stopped", "empty"]
 ServiceState: TypeAlias = Literal["ok", "loading", "stopped", "failed", "unsupervised", "outdated", "silent"]
@@ -63,6 +65,10 @@ class Status(Frozen):
     proven_tokens: int | None
     context_tokens: int | None
     waived: tuple[str, ...]
+    names: tuple[str, ...]
+    """Of the generation."""
+    drift: tuple[str, ...]
+    """What runs and was not recorded so, a line each, as far as the processes tell."""
     remark: str | None
     """What a reader should know: who is changing it, what was interrupted."""
     next: str | None
@@ -105,6 +111,8 @@ def status(store: Store) -> Status:
         proven_tokens=_proven(events, number),
         context_tokens=plan.context,
         waived=tuple(w.what for w in plan.allowed),
+        names=names_of(store, number),
+        drift=drift(store) if now and store.pending() is None else (),
         remark=remark,
         next=hint,
     )
@@ -133,6 +141,8 @@ def _empty(store: Store) -> Status:
         proven_tokens=None,
         context_tokens=None,
         waived=(),
+        names=(),
+        drift=(),
         remark=str(busy) if busy else "nothing was started yet",
         next=None if busy else "pdlaunch up PROFILE",
     )
