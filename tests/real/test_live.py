@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ from typing import Any
 import pytest
 
 import launcher
+from launcher.observe.http import Endpoint
 from launcher.observe.live import LiveService, live
+from launcher.operations.adopting import adopt
 from launcher.operations.drifting import drift
 from launcher.operations.driving import backend_of
 
@@ -235,3 +238,28 @@ def test_what_the_server_says_it_runs(agg: Deployment) -> None:
     data = diff(agg)[1]
     assert findings(data) == []
     assert not [f for f in data["live"]["findings"] if f["subject"].startswith("its own answer")]
+
+
+def test_what_was_adopted_is_what_was_recorded(
+    agg: Deployment, by_hand: Callable[..., Any], tmp_path: Path, free_port: Callable[[], int]
+) -> None:
+    port = free_port()
+    words = (
+        sys.executable,
+        "-m",
+        "launcher.simulator",
+        "--model-path",
+        "m",
+        "--port",
+        str(port),
+        "--served-model-name",
+        "old",
+    )
+    old = by_hand(words, {"PATH": os.environ["PATH"], "SGLANG_TIMEOUT_KEEP_ALIVE": "60"})
+    until(lambda: Endpoint("127.0.0.1", port).get("/ready").ok)
+    adopt(pids=[old.pid], name=agg.name, profile=tmp_path / "old.yaml")
+    code, data = diff(agg)
+    assert (code, findings(data)) == (0, [])
+    (service,) = data["live"]["services"]
+    assert (service["generation"], service["processes"][0]["pid"]) == (1, old.pid)
+    assert drift(agg.store) == ()
