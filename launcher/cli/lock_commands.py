@@ -75,10 +75,17 @@ def _profile(profile: Path, backend: str | None, why: str | None, *, check: bool
 
 def _wrote(done: Locked) -> str:
     edited = done.lock.intent.engine.source.edited
-    said = [f"{len(done.lock.intent.services)} services", f"{done.lock.intent.engine.packages.count} packages"]
+    said = [
+        _count(len(done.lock.intent.services), "service"),
+        _count(done.lock.intent.engine.packages.count, "package"),
+    ]
     if edited:
-        said.append(f"{len(edited)} files of the engine edited")
+        said.append(f"{_count(len(edited), 'file')} of the engine edited")
     return f"{done.result}  {done.path}  {done.lock.intent.digest[:12]}  {', '.join(said)}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _checked(found: Compared, *, json: bool) -> int:
@@ -125,7 +132,7 @@ def _full_hash(store: Store, *, dry_run: bool, json: bool) -> int:
         print_json({"schema_version": 1, "generation": done.generation, "read": done.read, "weights": done.weights})
         return 0
     word = "would read" if dry_run else "read"
-    say(f"{word}  {done.read} of {done.weights} files of weights; receipt of generation {done.generation}")
+    say(f"{word}  {done.read} of {_count(done.weights, 'file')} of weights; receipt of generation {done.generation}")
     return 0
 
 
