@@ -1,0 +1,101 @@
+"""Receipts flattened into names that can be compared."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from launcher.lock.observed import Observed, ObservedService, Resolved
+from launcher.lock.receipt import Gpu, Host, ModelFile, ModelFiles, Receipt
+from launcher.lock.record import Taken
+from launcher.operations.recorded import decided_of, machine_of
+
+TAKEN = Taken(at=dt.datetime(2026, 12, 1, tzinfo=dt.UTC), by="anna", pdlaunch="1")
+HOST = Host(
+    name="box",
+    kernel="6.1",
+    cpu=None,
+    cpus=8,
+    numa_nodes=2,
+    memory=(256 << 30) + 12345,
+    shared_memory=1 << 30,
+    driver="595.71",
+    gpus=(Gpu(index=4, uuid="GPU-7d", pci="0000:81:00.0", model=None),),
+    settings={"vm/swappiness": "10"},
+    limits={"Max open files": "1024"},
+)
+
+
+def receipt(machine: Host, **files: ModelFile) -> Receipt:
+    model = ModelFiles(path="/m", present=True, files=files)
+    return Receipt(
+        deployment="pd", generation=1, lock=None, about=TAKEN, machine=machine, model=model, packages=None, secrets={}
+    )
+
+
+def test_everything_of_a_machine_has_a_name() -> None:
+    config, weights = ModelFile(size=1, sha256="a" * 64), ModelFile(size=5, mtime_ns=7, inode=9)
+    assert machine_of(receipt(HOST, config=config, weights=weights)) == {
+        "machine": "box",
+        "kernel": "6.1",
+        "driver": "595.71",
+        "cpus": "8",
+        "NUMA nodes": "2",
+        "memory": "256 GiB",
+        "shared memory": "1.0 GiB",
+        "gpu 4": "GPU-7d 0000:81:00.0",
+        "setting vm/swappiness": "10",
+        "limit Max open files": "1024",
+        "model config": "a" * 12,
+        "model weights": "5 bytes, inode 9, 7",
+    }
+
+
+def test_no_field_of_a_machine_is_left_out() -> None:
+    """One that is added there and not here would change without a word."""
+    plain = machine_of(receipt(HOST))
+    others = {
+        "name": "other",
+        "kernel": "6.2",
+        "cpu": "EPYC",
+        "cpus": 9,
+        "numa_nodes": 1,
+        "memory": 1 << 40,
+        "shared_memory": 1,
+        "driver": None,
+        "gpus": (),
+        "settings": {},
+        "limits": {},
+    }
+    assert others.keys() == Host.model_fields.keys()
+    same = [k for k, v in others.items() if machine_of(receipt(HOST.model_copy(update={k: v}))) == plain]
+    assert same == []
+
+
+def test_what_an_engine_decided_by_service() -> None:
+    answered = ObservedService(
+        pid=1,
+        started=2,
+        answered=True,
+        resolved={"page_size": Resolved(asked="64", gets=256)},
+        decided={"attention_backend": "dsv4", "x": [1, 2]},
+        measured={"max_total_num_tokens": 77},
+        environment={"TLLM_LOG_LEVEL": ("INFO",), "RANK": ("0", "1")},
+    )
+    silent = answered.model_copy(update={"answered": False})
+    observed = Observed(
+        deployment="pd",
+        generation=1,
+        lock=None,
+        about=TAKEN,
+        boot="b",
+        services={"decode-0": answered, "router": silent},
+    )
+    assert decided_of(observed) == {
+        "decode-0": {
+            "page_size": "256",
+            "attention_backend": "dsv4",
+            "x": "[1, 2]",
+            "env TLLM_LOG_LEVEL": "INFO",
+            "env RANK": "0, 1",
+        }
+    }
