@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import socket
 import urllib.request
 
 import pytest
 
+from launcher.errors import BusyError, PdlaunchError
 from launcher.operations.events import silent
 from launcher.operations.restart import restart
 from launcher.operations.rollback import rollback
 
-from ..deployments import Deployment
+from ..deployments import Deployment, until
 
 pytestmark = pytest.mark.real
 
@@ -87,3 +91,94 @@ def test_a_day_with_a_pair(pd: Deployment) -> None:
     assert stopped.stdout.startswith("down       pd: prefill-0, decode-0, router stopped; nothing is left.")
     pd.assert_nothing_left()
     assert pd.state == "stopped"
+
+
+def fails(deployment: Deployment) -> PdlaunchError:
+    """The error of an `up` that fails and leaves nothing."""
+    with pytest.raises(PdlaunchError) as caught:
+        deployment.up()
+    deployment.assert_nothing_left()
+    assert deployment.state == "failed"
+    return caught.value
+
+
+def test_a_taken_bootstrap_port_is_named_before_anything_starts(pd: Deployment) -> None:
+    port = pd.settings["prefill"]["bootstrap_port"]
+    with socket.create_server(("127.0.0.1", port)):
+        error = fails(pd)
+    assert error.message.startswith(f"port {port}, prefill-0's bootstrap port, is taken by pid {os.getpid()} (")
+    assert pd.up().arrived is not None
+    assert pd.state == "ok"
+
+
+def test_when_one_server_dies_at_its_start_the_others_are_stopped_again(pd: Deployment) -> None:
+    error = fails(pd.env("decode", PDLAUNCH_SIM_FAULT="crash:decode:start"))
+    assert error.message.startswith("decode-0  died after 0:")
+    assert "RuntimeError: simulated crash while loading" in error.message
+    (last,) = [event.text for event in pd.told.events if event.subject == "up"]
+    assert last.endswith("prefill-0, router stopped again. Running: nothing")
+
+
+def test_a_decode_that_gives_no_token_is_named_on_its_edge(pd: Deployment) -> None:
+    pd.settings["ready"] = {"within": "8s"}
+    error = fails(pd.env("decode", PDLAUNCH_SIM_FAULT="no-token"))
+    assert error.message == "token  prefill-0 -> decode-0: decode-0 did not answer: timed out"
+
+
+def test_tokens_are_proven_on_every_edge_and_then_through_the_router(pd: Deployment) -> None:
+    prefill, decode = pd.settings["prefill"], pd.settings["decode"]
+    pd.settings["prefill"] = {"replicas": [prefill, {}]}
+    pd.settings["decode"] = {"replicas": [decode, {}]}
+    pd.up()
+    proofs = [event.text for event in pd.told.events if event.subject == "token"]
+    assert [text.rpartition(", ")[2] for text in proofs] == [
+        "prefill-0 -> decode-0",
+        "prefill-0 -> decode-1",
+        "prefill-1 -> decode-0",
+        "prefill-1 -> decode-1",
+        "through the router",
+    ]
+    assert ask(pd)["choices"]
+
+
+def test_a_killed_decode_is_started_again_and_serves_with_the_old_prefill(pd: Deployment) -> None:
+    pd.settings["router"]["args"] = {"health-check-interval-secs": 1, "disable-circuit-breaker": True}
+    pd.up()
+    before = pd.pids
+    pid = before["decode-0"]
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: pd.service("decode-0").restarts == 1)
+    until(lambda: pd.state == "ok")
+    assert changed(before, pd.pids) == {"decode-0"}
+    assert ask(pd)["choices"]
+
+
+def test_a_hang_that_needs_context_passes_the_first_prompt_and_breaks_the_ladder(pd: Deployment) -> None:
+    """The afternoon that this program exists for: short requests pass, and so does a token through the router."""
+    pd.settings["engine"]["args"] = {"context-length": 65536, "chunked-prefill-size": 4096}
+    pd.env("decode", SGLANG_SM120_MMA_TARGET_CTAS="512")
+    done = pd.up()
+    assert done.arrived is not None
+    assert str(done.arrived.proven) == "proven to 8,193 of 65k tokens"
+    assert (pd.state, pd.status.proven_tokens, pd.status.context_tokens) == ("ok", 8193, 65536)
+    pd.settings["ready"] = {"within": "15s", "probe": "ladder:64k"}
+    error = fails(pd)
+    assert error.exit_code == 5
+    assert error.message.startswith("probe  ladder broke at 64k tokens: router ")
+    assert error.message.endswith("Proven to 32k")
+
+
+def test_the_aggregated_twin_takes_the_place_and_gives_it_back(pd: Deployment, request: pytest.FixtureRequest) -> None:
+    pd.up()
+    twin = pd.another("twin", aggregated={"port": pd.settings["prefill"]["port"]})
+    del twin.settings["prefill"], twin.settings["decode"]
+    request.addfinalizer(twin.end)
+    with pytest.raises(BusyError, match="held by pd"):
+        twin.up()
+    twin.up(replace=True)
+    assert (twin.state, pd.state) == ("ok", "stopped")
+    assert ask(twin)["choices"]
+    pd.up(replace=True)
+    assert (twin.state, pd.state) == ("stopped", "ok")
+    assert ask(pd)["choices"]
