@@ -34,7 +34,6 @@ from launcher.plan import Plan
 from launcher.store import Store, deployments, layout, who
 from launcher.store.names import require_name
 
-
 _NAMESPACE = ("SGLANG_", "SGL_")
 
 
