@@ -8,8 +8,23 @@ from typing import Any
 
 from launcher.lock.observed import Observed, ObservedService
 from launcher.lock.receipt import ModelFile, Receipt
+from launcher.render import Layout
 
+RECEIPT, OBSERVED = "receipt.yaml", "observed.yaml"
 _GIB = 1 << 30
+
+
+def records(layout: Layout, number: int) -> tuple[Receipt | None, Observed | None]:
+    """What was kept of the last start of generation `number`; InputError for a record that was edited.
+
+    The same as `launcher.operations.receipts` reads, without all that it needs to take them.
+    """
+    folder = layout.state / "receipts" / str(number)
+    receipt, observed = folder / RECEIPT, folder / OBSERVED
+    return (
+        Receipt.from_yaml(receipt.read_text(encoding="utf-8"), receipt) if receipt.is_file() else None,
+        Observed.from_yaml(observed.read_text(encoding="utf-8"), observed) if observed.is_file() else None,
+    )
 
 
 def machine_of(receipt: Receipt) -> Mapping[str, str]:

@@ -43,10 +43,9 @@ def _with_receipts(side: Side, number: int, store: Store) -> Side:
     """The side with what was recorded of its last start; as it is for a generation that never started."""
     if not (store.layout.state / "receipts" / str(number)).is_dir():
         return side
-    from launcher.operations.receipts import read_observed, read_receipt
-    from launcher.operations.recorded import decided_of, machine_of
+    from launcher.operations.recorded import decided_of, machine_of, records
 
-    receipt, observed = read_receipt(store, number), read_observed(store, number)
+    receipt, observed = records(store.layout, number)
     return replace(
         side,
         receipt=machine_of(receipt) if receipt else None,

@@ -170,6 +170,8 @@ def test_a_foreign_process_on_our_port(agg: Deployment) -> None:
 def test_an_older_generation_that_still_runs(agg: Deployment) -> None:
     agg.up()
     agg.env(SGLANG_TIMEOUT_KEEP_ALIVE="60").up()
+    whole = json.loads(agg.pdlaunch("diff", "1", "2", "--json").stdout)
+    assert ([d["name"] for d in whole["differences"]], whole["not_compared"]) == (["SGLANG_TIMEOUT_KEEP_ALIVE"], [])
     agg.store.set_current(1, by="anna")
     assert drift(agg.store) == (f"{NAME} (pid {agg.pids[NAME]})  runs generation 2, recorded is 1",)
     code, data = diff(agg)

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
+from pathlib import Path
 
+import pytest
+
+from launcher.errors import InputError
 from launcher.lock.observed import Observed, ObservedService, Resolved
 from launcher.lock.receipt import Gpu, Host, ModelFile, ModelFiles, Receipt
 from launcher.lock.record import Taken
-from launcher.operations.recorded import decided_of, machine_of
+from launcher.operations import receipts
+from launcher.operations.recorded import OBSERVED, RECEIPT, decided_of, machine_of, records
+from launcher.store import layout
 
 TAKEN = Taken(at=dt.datetime(2026, 12, 1, tzinfo=dt.UTC), by="anna", pdlaunch="1")
 HOST = Host(
@@ -48,6 +54,20 @@ def test_everything_of_a_machine_has_a_name() -> None:
         "model config": "a" * 12,
         "model weights": "5 bytes, inode 9, 7",
     }
+
+
+def test_records_are_found_where_they_are_kept(tmp_path: Path) -> None:
+    place = layout("pd")
+    assert records(place, 1) == (None, None)
+    assert (RECEIPT, OBSERVED) == (receipts.RECEIPT, receipts.OBSERVED)
+    taken = receipt(HOST)
+    folder = receipts.receipts_folder(place, 1)
+    folder.mkdir(parents=True)
+    (folder / RECEIPT).write_text(taken.to_yaml())
+    assert records(place, 1) == (taken, None)
+    (folder / RECEIPT).write_text(taken.to_yaml().replace("6.1", "6.2"))
+    with pytest.raises(InputError, match="edited"):
+        records(place, 1)
 
 
 def test_no_field_of_a_machine_is_left_out() -> None:
