@@ -98,9 +98,9 @@ def _in_unit(unit: Unit) -> str | None:
         text = Path(unit.file).read_text(errors="replace") if unit.file else ""
     except OSError:
         return None
-    line = re.findall(r"(?m)^ExecStart=[-@:+!]*(.+(?:\\\n.*)*)$", text)
+    lines = re.findall(r"(?m)^ExecStart=[-@:+!|]*(.+)$", text.replace("\\\n", " "))
     try:
-        words = shlex.split(line[-1].replace("\\\n", " ")) if line else []
+        words = shlex.split(lines[-1]) if lines else []
     except ValueError:
         return None
     return next((word for word in words if is_script(Path(word))), None)

@@ -61,7 +61,9 @@ class Runner:
                 raw = " ".join(word.raw for word in words)
                 self.scope.miss(words[0].line, raw, "runs only where the command before it fails")
             return None
+        before = dict(self.scope.values)
         prefix = self._assignments(tokens)
+        self.scope.values = before  # each sees those in front of it, the command's own words do not
         if not prefix.rest:
             for name, value, line in prefix.found:
                 self._set(name, value, line)
@@ -88,8 +90,9 @@ class Runner:
                 at = self._array(tokens, at, name, add=add)
                 found.append((name, None, word.line))
                 continue
-            value = self._right_side(word, match)
-            found.append((name, (self.scope.values.get(name, "") if add else "") + value, word.line))
+            value = (self.scope.values.get(name, "") if add else "") + self._right_side(word, match)
+            found.append((name, value, word.line))
+            self.scope.values[name] = value
             at += 1
         rest = [t for t in tokens[at:] if isinstance(t, Word)]
         return _Prefix(found, rest)

@@ -24,6 +24,44 @@ class Unread:
     why: str
 
 
+class _Made:
+    """Words as they come together from parts."""
+
+    def __init__(self) -> None:
+        self._done: list[str] = []
+        self._current: str | None = None
+
+    def words(self) -> list[str]:
+        return self._done if self._current is None else [*self._done, self._current]
+
+    def entries(self, entries: list[str], *, split: bool) -> None:
+        """An array's entries: the first joins what is in front of it, the last what is behind."""
+        for index, entry in enumerate(entries):
+            if index:
+                self._end()
+            self.text(entry, split=split)
+
+    def text(self, text: str, *, split: bool) -> None:
+        """Letters, which end words at white space where bash would split them there."""
+        if not split:
+            self._current = (self._current or "") + text
+            return
+        pieces = text.split()
+        if text[:1].isspace():
+            self._end()
+        for index, piece in enumerate(pieces):
+            if index:
+                self._end()
+            self._current = (self._current or "") + piece
+        if pieces and text[-1:].isspace():
+            self._end()
+
+    def _end(self) -> None:
+        if self._current is not None:
+            self._done.append(self._current)
+            self._current = None
+
+
 @dataclass(slots=True)
 class Scope:
     """Variables, which of them are exported, arrays; `unread` collects what was met and not understood."""
@@ -63,36 +101,16 @@ class Scope:
 
     def words(self, word: Word) -> list[str]:
         """The words that one becomes: none for an unquoted variable that is empty, several for an array."""
-        done: list[str] = []
-        current: str | None = None
+        made = _Made()
         for part in self._tilde(word):
+            if isinstance(part, Text) and not part.quoted and _BRACES.search(part.text):
+                self.miss(word.line, word.raw, "braces that bash writes out")
             if isinstance(part, Reference) and (array := self._array(part)) is not None:
-                first, *rest = array or [""]
-                if array:
-                    current = (current or "") + first
-                    for entry in rest:
-                        done.append(current)
-                        current = entry
+                made.entries(array, split=not part.quoted)
                 continue
             text, split = self._part(word, part)
-            if isinstance(part, Text) and not part.quoted and _BRACES.search(text):
-                self.miss(word.line, word.raw, "braces that bash writes out")
-            if not split:
-                current = (current or "") + text
-                continue
-            pieces = text.split()
-            if text[:1].isspace() and current is not None:
-                done.append(current)
-                current = None
-            for index, piece in enumerate(pieces):
-                if index and current is not None:
-                    done.append(current)
-                    current = None
-                current = (current or "") + piece
-            if pieces and text[-1:].isspace() and current is not None:
-                done.append(current)
-                current = None
-        return done if current is None else [*done, current]
+            made.text(text, split=split)
+        return made.words()
 
     def _tilde(self, word: Word) -> tuple[Text | Reference | Opaque, ...]:
         first = word.parts[0] if word.parts else None
