@@ -58,6 +58,8 @@ class When(_Written):
     """Versions of the engine by their beginning (``0.5.23``)."""
     transfer: Texts = ()
     """Transfer backends."""
+    model: Texts = ()
+    """Parts of the model's path or name."""
 
     def __bool__(self) -> bool:
         """Whether there is any condition."""
@@ -71,6 +73,7 @@ class When(_Written):
             f"with a context length above {self.context_above}" if self.context_above is not None else "",
             f"in engine {' or '.join(self.engine)}" if self.engine else "",
             f"over {' or '.join(self.transfer)}" if self.transfer else "",
+            f"with {' or '.join(self.model)}" if self.model else "",
         ]
         return ", ".join(filter(None, parts))
 
@@ -153,8 +156,9 @@ def _ranges(value: object) -> object:
 class Declaration(_Written):
     """A knob with everything that somebody has said about its values."""
 
-    name: str = Field(pattern=r"^([A-Za-z_][A-Za-z0-9_]*|[a-z][a-z0-9-]*)$")
-    kind: Literal["env", "flag"] = "env"
+    name: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$")
+    kind: Literal["env", "flag", "machine"] = "env"
+    """``machine`` is what lies below and no profile can say: a package, a unit's or a kernel's setting."""
     component: str
     """What reads it: ``sglang``, ``router``, ``nccl``, ``ucx`` …"""
     type: Literal["int", "float", "bool", "str", "list", "path", "json"]

@@ -26,6 +26,8 @@ class Context:
     """The engine's version."""
     transfer: str | None = None
     """The transfer backend; None where nothing is transferred."""
+    model: str = ""
+    """The model's path and name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +138,9 @@ def _number(text: str) -> float | None:
 
 def _holds(when: When, context: Context) -> bool:
     """Whether the condition is met, or may be."""
-    models = [model.lower() for model in context.gpus]
     return (
-        (not when.gpu or not models or any(part.lower() in model for part in when.gpu for model in models))
+        _named(when.gpu, context.gpus)
+        and _named(when.model, (context.model,) if context.model else ())
         and (not when.roles or not context.roles or not set(when.roles).isdisjoint(context.roles))
         and (
             when.context_above is None or context.context_length is None or context.context_length > when.context_above
@@ -146,3 +148,8 @@ def _holds(when: When, context: Context) -> bool:
         and (not when.engine or context.engine is None or context.engine.startswith(when.engine))
         and (not when.transfer or context.transfer is None or context.transfer in when.transfer)
     )
+
+
+def _named(parts: tuple[str, ...], names: tuple[str, ...]) -> bool:
+    """Whether one of the parts is in one of the names; without parts, or without names, nothing speaks against it."""
+    return not parts or not names or any(part.lower() in name.lower() for part in parts for name in names)

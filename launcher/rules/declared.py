@@ -150,6 +150,7 @@ def _context(setting: _Setting, known: Known) -> Context:
         context_length=int(length) if isinstance(length, str) and length.isdecimal() else None,
         engine=known.knobs.version if known.knobs else profile.engine.version,
         transfer=None if profile.aggregated else profile.transfer,
+        model=f"{profile.model.path or ''} {profile.model.name}",
     )
 
 
