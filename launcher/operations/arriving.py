@@ -63,9 +63,19 @@ def _give_up(plan: Plan, store: Store, report: Report) -> str:
     """End what was begun; what is to be said of it."""
     under_way = store.pending()
     if under_way and under_way.step == _BEGUN:
+        keep_what_runs(store)
         return "; nothing was stopped or started"
     stopped = stop_all(plan, store, report, limits=_GIVING_UP)
     return (f"; {', '.join(stopped)} stopped again" if stopped else "") + ". Running: nothing"
+
+
+def keep_what_runs(store: Store) -> None:
+    """Give back what was claimed for a start that did not happen; what still serves keeps its own."""
+    current = store.current()
+    if not running(store.layout.state):
+        release(store.layout)
+    elif current is not None:
+        release(store.layout, keep=resources(store.generation(current).plan))
 
 
 def settle(store: Store, *, by: str) -> None:

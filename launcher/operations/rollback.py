@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from launcher.errors import PdlaunchError, ReturnedError
+from launcher.observe.running import running
 from launcher.operations.arriving import arrive
 from launcher.operations.driving import backend_of
 from launcher.operations.events import Event, Report
@@ -59,7 +60,7 @@ def rollback(store: Store, number: int, report: Report, *, why: str | None = Non
         )
     with interruptible(), writer_in_front(store.layout, "rollback", report, by=by, why=why):
         store.recover(by=by)
-        former = store.current()
+        former = store.current() if running(store.layout.state) else None
         claim(store.layout, resources(generation.plan), by=by, why=why, is_alive=hold_is_alive)
         try:
             arrived = arrive(generation, store, report, operation="rollback", by=by, why=why)

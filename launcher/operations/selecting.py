@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from launcher.errors import InputError
-from launcher.profile import load
+from launcher.profile import examine
 from launcher.store import Store, deployments, layout, state_dir
 
 
@@ -20,11 +20,12 @@ def stores() -> tuple[Store, ...]:
 def select(target: str | None) -> Store:
     """The store of `target`, a deployment's name or a profile's path; without one, of the only deployment.
 
-    Raises InputError where there is none, or several and nobody said which.
+    Whatever else is wrong with that profile does not matter: the way back must not depend on it. Raises InputError
+    where there is none, or several and nobody said which.
     """
     names = deployments()
     if target is not None:
-        name = load(Path(target)).profile.name if _is_path(target) else target
+        name = examine(Path(target)).loaded.profile.name if _is_path(target) else target
         if name not in names:
             known = f"there are: {', '.join(names)}" if names else f"there is none yet in {state_dir()}"
             raise InputError(f"no deployment is called {name!r}; {known}", hint="pdlaunch up PROFILE starts one")

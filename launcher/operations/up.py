@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from launcher.errors import PdlaunchError
-from launcher.observe.running import running
-from launcher.operations.arriving import arrive
+from launcher.operations.arriving import arrive, keep_what_runs
 from launcher.operations.driving import backend_of
 from launcher.operations.events import Event, Report
 from launcher.operations.going import Arrived, find_move
@@ -19,7 +18,7 @@ from launcher.operations.replacing import replace_holders
 from launcher.operations.starting import Start, start_of
 from launcher.operations.status import status
 from launcher.plan import Plan
-from launcher.store import Store, claim, layout, release, resources, who, writer
+from launcher.store import Store, claim, layout, resources, who, writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ def up(
         try:
             return _up(start, store, report, by=by, why=why)
         finally:
-            _keep_what_runs(store)
+            keep_what_runs(store)
 
 
 def _up(start: Start, store: Store, report: Report, *, by: str, why: str | None) -> Up:
@@ -106,12 +105,3 @@ def url(plan: Plan) -> str:
     """Where clients go: the router, or the first server of a deployment without one."""
     door = plan.service("router") or plan.services[0]
     return f"http://{door.host}:{door.ports['http']}"
-
-
-def _keep_what_runs(store: Store) -> None:
-    """What was claimed for a start that did not happen is given back; what still serves keeps its own."""
-    current = store.current()
-    if not running(store.layout.state):
-        release(store.layout)
-    elif current is not None:
-        release(store.layout, keep=resources(store.generation(current).plan))
