@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from launcher.knobs.declaration import Bad, Claim, Declaration, Range, When
 
 Outcome: TypeAlias = Literal["safe", "bad", "outside", "untested", "unknown"]
+_WORST_FIRST: tuple[Outcome, ...] = ("bad", "outside", "untested", "unknown", "safe")
 _TRUE = frozenset({"1", "true", "yes", "y"})
 _FALSE = frozenset({"0", "false", "no", "n"})
 
@@ -68,6 +70,21 @@ def judge_setting(declaration: Declaration, value: str, context: Context) -> Ver
         return Verdict("safe", said, None, idle)
     bounded = any(map(_bounded, ranges))
     return Verdict("outside" if bounded else "untested", said, None, idle)
+
+
+def judge_layers(declarations: Sequence[Declaration], value: str, context: Context) -> tuple[Verdict, Declaration]:
+    """What those who speak of one knob say together, and which of them decides.
+
+    A later one narrows what an earlier one says and never widens it: whoever has an opinion has to admit the value.
+    """
+    said = [(judge_setting(each, value, context), each) for each in declarations]
+    spoken = [each for each in said if each[0].outcome != "unknown"] or said
+    return worst(spoken)
+
+
+def worst(judged: Iterable[tuple[Verdict, Declaration]]) -> tuple[Verdict, Declaration]:
+    """The verdict that stands first where several words or several speakers are judged."""
+    return min(judged, key=lambda each: _WORST_FIRST.index(each[0].outcome))
 
 
 def no_effect(declaration: Declaration, context: Context) -> str | None:

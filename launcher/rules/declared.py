@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from launcher.errors import Problem
 from launcher.knobs import EngineKnobs
 from launcher.knobs.catalogue import Catalogue
-from launcher.knobs.declaration import Declaration
-from launcher.knobs.judging import Context, Verdict, judge_setting
+from launcher.knobs.judging import Context, judge_layers, worst
 from launcher.profile import DELETE, ArgValue, Finding, KeyPath, Loaded, SiteKnob, allows, levels
 from launcher.rules import declared_words as words
 
@@ -98,13 +97,13 @@ def _texts(value: ArgValue) -> tuple[str, ...]:
 
 
 def _setting(setting: _Setting, known: Known) -> Iterator[Finding]:
-    declaration = known.catalogue.get(setting.name)
+    entries = known.catalogue.entries(setting.name)
     section = "flag" if setting.here[-2] == "args" else "env"
     if setting.site_refuses:
         return
-    if declaration is not None and declaration.kind == section:
+    if entries and entries[0].declaration.kind == section:
         if not setting.simulated:  # it is no engine: no kernel hangs, no card is there to be misled
-            yield from _judged(setting, declaration, known)
+            yield from _judged(setting, known)
     elif section == "env" and not setting.told and not setting.site_admits and not _allowed(setting):
         yield from _undeclared(setting, known)
 
@@ -113,31 +112,23 @@ def _allowed(setting: _Setting) -> bool:
     return allows(setting.loaded.profile, setting.here, setting.written)
 
 
-def _judged(setting: _Setting, declaration: Declaration, known: Known) -> Iterator[Finding]:
-    verdict = _worst(judge_setting(declaration, text, _context(setting, known)) for text in setting.texts)
+def _judged(setting: _Setting, known: Known) -> Iterator[Finding]:
+    entries = known.catalogue.entries(setting.name)
+    context = _context(setting, known)
+    judged = [judge_layers([each.declaration for each in entries], text, context) for text in setting.texts]
+    verdict, by = worst(judged)
     if verdict.no_effect:
         yield Finding(setting.here, verdict.no_effect, DELETE, severity="warning")
     if verdict.admitted or _allowed(setting) or (setting.told and (setting.told.code or verdict.outcome != "bad")):
         return
     if verdict.outcome == "unknown":
-        if declaration.kind == "env" and not setting.site_admits and not _admitted_here(setting, known):
-            error = words.nobody_said(declaration, known.knobs)
+        if by.kind == "env" and not setting.site_admits:
+            error = words.nobody_said(by, known.knobs)
             yield Finding(setting.here, error, words.declare(setting.loaded, setting.here, setting.written))
         return
-    error = words.reasons(verdict, declaration, known.catalogue.entries(declaration.name)[0].place)
-    yield Finding(setting.here, error, words.ways_out(setting.here, setting.written, verdict, declaration, known.today))
-
-
-def _worst(verdicts: Iterable[Verdict]) -> Verdict:
-    order = ("bad", "outside", "untested", "unknown", "safe")
-    return min(verdicts, key=lambda verdict: order.index(verdict.outcome))
-
-
-def _admitted_here(setting: _Setting, known: Known) -> bool:
-    """Whether a local catalogue admits it, where the shipped one has no opinion."""
-    context = _context(setting, known)
-    local = [entry.declaration for entry in known.catalogue.entries(setting.name)[1:]]
-    return any(all(judge_setting(each, text, context).admitted for text in setting.texts) for each in local)
+    place = next(each.place for each in entries if each.declaration is by)
+    error = words.reasons(verdict, by, place)
+    yield Finding(setting.here, error, words.ways_out(setting.here, setting.written, verdict, by, known.today))
 
 
 def _context(setting: _Setting, known: Known) -> Context:
