@@ -12,6 +12,8 @@ from launcher.plan.model import EngineUse
 from launcher.plan.resolve import USUAL_CHUNK
 from launcher.profile import Ready, Restart, Stop
 
+READABLE = "SPT_NOENV"
+"""Keeps /proc/PID/environ readable: https://github.com/dvarrazzo/py-setproctitle#environment-variables"""
 Files = Mapping[str, Mapping[str, str]]
 """Service to flag or variable to the file that holds its secret."""
 
@@ -57,7 +59,12 @@ def plan_of(
 
 def _service(name: str, server: Found, secrets: Secrets, files: Mapping[str, str], user: str | None) -> Service:
     origin = Origin(kind="adopted", note=f"pid {server.process.pid}")
-    mark = Variable(name=MARK, value=name, root="state", origin=Origin(kind="pdlaunch"))
+    own = Origin(kind="pdlaunch")
+    # Without SPT_NOENV a process that renames itself, as the router does, wipes out the mark that it is known by.
+    marks = (
+        Variable(name=MARK, value=name, root="state", origin=own),
+        Variable(name=READABLE, value="1", origin=own),
+    )
     env = [
         Variable(name=variable, value=value, origin=origin)
         for variable, value in environment(server).items()
@@ -68,7 +75,7 @@ def _service(name: str, server: Found, secrets: Secrets, files: Mapping[str, str
         name=name,
         role=server.role,
         argv=tuple(Argument(words=words, origin=origin) for words in argv),
-        env=(*env, mark),
+        env=(*env, *marks),
         secrets=tuple(Secret(name=secret, file=file, origin=origin) for secret, file in files.items()),
         gpus=server.gpus,
         host=server.options.text("host") or "127.0.0.1",
@@ -82,7 +89,7 @@ def environment(server: Found) -> Mapping[str, str]:
 
     A name or value that is not UTF-8 is left out; `unwritable` names it.
     """
-    own = {n: v for n, v in server.environ.items() if n not in (MARK, DIGEST) and is_text(n + v)}
+    own = {n: v for n, v in server.environ.items() if n not in (MARK, DIGEST, READABLE) and is_text(n + v)}
     folder = server.details.cwd
     return {**own, "PWD": folder} if folder and folder != "/" and is_text(folder) else own
 

@@ -12,6 +12,7 @@ import yaml
 
 from launcher.adopt import Found, ServerSettings, names, profile_of, settings
 from launcher.adopt.options import options
+from launcher.adopt.recording import READABLE
 from launcher.adopt.translating import full_name
 from launcher.errors import InputError, Problem
 from launcher.knobs import EngineKnobs
@@ -159,4 +160,4 @@ def flags_of(service: Service, knobs: EngineKnobs | None) -> dict[str, str]:
 
 def _variables(service: Service) -> dict[str, str]:
     secrets = {s.name: f"from {s.file}" for s in service.secrets if not s.name.startswith("--")}
-    return {v.name: v.value for v in service.env if v.name not in (MARK, DIGEST)} | secrets
+    return {v.name: v.value for v in service.env if v.name not in (MARK, DIGEST, READABLE)} | secrets

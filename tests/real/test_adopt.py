@@ -151,7 +151,7 @@ def running(pid: int) -> tuple[tuple[str, ...], dict[str, str], str]:
     """Command, environment and folder of a process, to the byte."""
     processes = Processes()
     details = processes.details(processes[pid])
-    environ = {n: v for n, v in (details.environ or {}).items() if n not in (MARK, DIGEST)}
+    environ = {n: v for n, v in (details.environ or {}).items() if n not in (MARK, DIGEST, "SPT_NOENV")}
     return processes[pid].words, environ, str(details.cwd)
 
 
@@ -309,3 +309,37 @@ def test_old_units_are_stopped_and_disabled_and_enabled_again_on_the_way_back(
     assert record["services"]["aggregated-0"]["unit"] == {
         "name": "old-sim.service", "user": False, "file": None, "enabled": True,
     }  # fmt: skip
+
+
+def test_a_pair_behind_the_real_router_is_one_deployment(
+    old: Old, free_port: Callable[[], int], router_venv: Path
+) -> None:
+    """One script starts all three, as such scripts do; the router writes a title over its command."""
+    prefill, bootstrap, decode, router = (free_port() for _ in range(4))
+    simulator = f"{sys.executable} -m launcher.simulator --model-path /models/tiny --chunked-prefill-size 256"
+    path = old.folder / "all.sh"
+    path.write_text(
+        f"P={prefill} D={decode}\n"
+        f"{simulator} --context-length 4096 --disaggregation-mode prefill --port $P "
+        f"--disaggregation-bootstrap-port {bootstrap} &\n"
+        f"{simulator} --context-length 4096 --disaggregation-mode decode --port $D &\n"
+        f"{router_venv}/bin/python -m sglang_router.launch_router --pd-disaggregation --host 127.0.0.1 --port {router} "
+        f"--prefill http://127.0.0.1:$P {bootstrap} --decode http://127.0.0.1:$D "
+        "--worker-startup-check-interval 1 --policy round_robin\n"
+    )
+    old.ports += [prefill, decode]
+    old.start(["/bin/bash", str(path)], {**BASE, "ANY": "1"}, router)
+    pids = old.pids()
+    until(lambda: Endpoint("127.0.0.1", router).get("/readiness").ok, "the old router has its workers")
+
+    done = adopt(pids=pids, name="tiny", profile=old.folder / "tiny.yaml")
+    assert [s.name for s in done.servers] == ["prefill-0", "decode-0", "router"]
+    assert done.servers[2].found.options.text("policy") == "round_robin"
+    store = Store(layout("tiny"))
+    assert (status(store).state, old.pids()) == ("ok", pids)
+    told = Told()
+    arrived = restart(store, (), told)
+    assert set(arrived.move.start) == {"prefill-0", "decode-0", "router"}
+    assert arrived.proven.edges == 1
+    assert (status(store).state, status(store).remark) == ("ok", None)
+    assert [pid for pid in pids if pid in Processes()] == []
