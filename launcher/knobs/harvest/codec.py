@@ -106,26 +106,29 @@ def _env(row: list[Any]) -> EnvKnob:
     values: dict[str, Any] = {name: _value(item) for name, item in data.items() if name not in _STRUCTURED}
     return EnvKnob(
         **values,
-        reader=_reader(data["reader"]),
+        reader=decode_reader(data["reader"]),
         declared=_place(data["declared"]),
         deprecated_at=_place(data["deprecated_at"]),
-        reads=tuple(_read(each) for each in data["reads"]),
-        writes=tuple(_write(each) for each in data["writes"]),
+        reads=tuple(decode_read(each) for each in data["reads"]),
+        writes=tuple(decode_write(each) for each in data["writes"]),
         remarks=tuple(Remark(code, text, _place(place)) for code, text, place in data["remarks"]),
     )
 
 
-def _read(row: list[Any]) -> Read:
+def decode_read(row: list[Any]) -> Read:
+    """One read."""
     place, via, reader, default, platforms = row
-    return Read(Place(*place), via, _reader(reader), _value(default), tuple(platforms))
+    return Read(Place(*place), via, decode_reader(reader), _value(default), tuple(platforms))
 
 
-def _write(row: list[Any]) -> Write:
+def decode_write(row: list[Any]) -> Write:
+    """One write."""
     place, value, how, when, platforms = row
     return Write(Place(*place), _value(value), how, when, tuple(platforms))
 
 
-def _reader(row: list[Any] | None) -> Reader | None:
+def decode_reader(row: list[Any] | None) -> Reader | None:
+    """A reader, where there is one."""
     if row is None:
         return None
     name, kind, true, false, ignores_case, otherwise = row

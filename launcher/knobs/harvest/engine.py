@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from launcher.errors import InputError
 from launcher.knobs.facts import EngineKnobs, EnvKnob, Note
-from launcher.knobs.harvest.cache import Cache, digest, state_of
+from launcher.knobs.harvest.cache import Cache, Entry, digest, stamp, state_of
 from launcher.knobs.harvest.files import Listing
 from launcher.knobs.harvest.layout import GATEWAY, ROUTER, SGLANG, Layout, version_of
 from launcher.knobs.harvest.wheel import unpacked
 
 if TYPE_CHECKING:
+    from launcher.knobs.harvest.perfile import FileFacts
     from launcher.knobs.harvest.source import Module
 
 
@@ -56,7 +57,7 @@ def _whole(layout: Layout, path: Path, cache_dir: Path | None) -> EngineKnobs:
     known = cache.load(state)
     if known is not None:
         return known
-    found = _with_uses(_declared(layout, package, cache_dir), layout, package, listing)
+    found = _with_uses(_declared(layout, package, cache_dir), layout, package, listing, cache_dir)
     cache.store(found, state)
     return found
 
@@ -116,12 +117,14 @@ def _read_declarations(layout: Layout, package: Path) -> tuple[EngineKnobs, tupl
     return found, (*tree.asked, "_version.py", "version.py")
 
 
-def _with_uses(declared: EngineKnobs, layout: Layout, package: Path, listing: Listing) -> EngineKnobs:
-    from launcher.knobs.harvest.status import joined
-    from launcher.knobs.harvest.sweep import sweep
+def _with_uses(
+    declared: EngineKnobs, layout: Layout, package: Path, listing: Listing, cache_dir: Path | None
+) -> EngineKnobs:
+    from launcher.knobs.harvest.status import judged
+    from launcher.knobs.harvest.sweep import joined
 
-    found = sweep(package, layout.package, listing.files)
-    env = joined(declared.env, found)
+    found = joined(_swept(layout, package, listing, cache_dir))
+    env = judged(declared.env, found)
     return replace(
         declared,
         env=env,
@@ -130,6 +133,24 @@ def _with_uses(declared: EngineKnobs, layout: Layout, package: Path, listing: Li
         notes=tuple(dict.fromkeys((*declared.notes, *listing.notes, *found.notes))),
         whole=True,
     )
+
+
+def _swept(layout: Layout, package: Path, listing: Listing, cache_dir: Path | None) -> dict[str, FileFacts]:
+    """The sweep of the tree; what an earlier one read from files that are as they were is not read again."""
+    from launcher.knobs.harvest.perfile import FileFacts, facts_of
+    from launcher.knobs.harvest.sweep import sweep
+
+    entry = Entry(cache_dir, package, "files")
+    kept = entry.read() or {"stamps": {}, "files": {}}
+    stamps = {file: stamp(stat) for file, stat in listing.files.items()}
+    known = {file: facts_of(row) for file, row in kept["files"].items()}
+    known |= {file: FileFacts() for file in kept["stamps"].keys() - known.keys()}
+    unchanged = {file for file, known_stamp in kept["stamps"].items() if stamps.get(file) == known_stamp}
+    found = sweep(package, layout.package, listing.files, known=known, unchanged=unchanged)
+    entry.write(
+        {"stamps": stamps, "files": {file: facts.row() for file, facts in found.items() if facts != FileFacts()}}
+    )
+    return found
 
 
 def _required(module: Module | None, notes: list[Note], path: Path) -> Module:

@@ -42,6 +42,11 @@ class Helper(NamedTuple):
     """What that is when the caller gives none."""
     reader: Reader
 
+    @property
+    def identity(self) -> Helper:
+        """The helper without its line: an edit above it does not make it another one."""
+        return self._replace(line=0)
+
     def reader_named(self) -> Reader:
         """The reader under the helper's name, which is what a reader of the facts looks for."""
         return replace(self.reader, name=self.name)
@@ -58,7 +63,7 @@ class Helpers:
         new: set[str] = set()
         for helper in found:
             known = self.by_name.setdefault(helper.name, [])
-            same = next((at for at, each in enumerate(known) if each[:9] == helper[:9]), None)
+            same = next((at for at, each in enumerate(known) if each.identity[:9] == helper.identity[:9]), None)
             if same is None:
                 known.append(helper)
                 new.add(helper.name)

@@ -25,6 +25,14 @@ def scan(source: bytes, file: str, tree: SourceTree, helpers: Helpers, *, everyt
 
     With `everything`, the whole file is parsed and every line looked at: the same answer, several times as slow.
     """
+    with tree.asking() as asked:
+        found = _scan(source, file, tree, helpers, everything=everything)
+    if isinstance(found, Uses):
+        found.depends = tuple(sorted(asked.keys() - {file}))
+    return found
+
+
+def _scan(source: bytes, file: str, tree: SourceTree, helpers: Helpers, *, everything: bool) -> Uses | Note:
     if not everything:
         try:
             return _scan_lines_of_interest(source, file, tree, helpers)

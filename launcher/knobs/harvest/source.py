@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from launcher.knobs.facts import Note, Place
@@ -118,12 +119,23 @@ class SourceTree:
 
     def module(self, name: str) -> Module | None:
         """The module of that dotted name, or None where the tree has none that parses."""
+        self.asked |= dict.fromkeys(self._files(name))
         if name not in self._modules:
             self._modules[name] = self._load(name)
         return self._modules[name]
 
+    @contextmanager
+    def asking(self) -> Iterator[dict[str, None]]:
+        """The files that are asked for inside the block, and only there."""
+        before, self.asked = self.asked, {}
+        try:
+            yield self.asked
+        finally:
+            self.asked = before | self.asked
+
     def has(self, name: str) -> bool:
         """Whether the tree holds a module of that dotted name, readable or not."""
+        self.asked |= dict.fromkeys(self._files(name))
         return any((self.root / file).is_file() for file in self._files(name))
 
     def name_of(self, file: str) -> str:
@@ -140,7 +152,6 @@ class SourceTree:
 
     def _load(self, name: str) -> Module | None:
         for file in self._files(name):
-            self.asked[file] = None
             path = self.root / file
             if path.is_file():
                 return self._parse(name, file, path)

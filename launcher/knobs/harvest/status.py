@@ -12,7 +12,7 @@ from launcher.knobs.lookup import flipped
 _OWN = ("SGLANG_", "SGL_")
 
 
-def joined(declared: Mapping[str, EnvKnob], found: Found) -> dict[str, EnvKnob]:
+def judged(declared: Mapping[str, EnvKnob], found: Found) -> dict[str, EnvKnob]:
     """Every variable that is declared, read or set, with its reads, writes and remarks, by name."""
     knobs: dict[str, EnvKnob] = {}
     for name in sorted({*declared, *found.reads, *found.writes}):

@@ -32,6 +32,8 @@ class Uses:
     helpers: dict[Helper, None] = field(default_factory=dict)
     called: set[Helper] = field(default_factory=set)
     """The helpers whose variable a call in this file decides, or hands on to its own callers."""
+    depends: tuple[str, ...] = ()
+    """The other files that were asked for what a name means, whether they are there or not."""
 
 
 class Recorder:

@@ -76,7 +76,7 @@ def test_a_spoilt_entry_is_made_again(tmp_path: Path, content: bytes) -> None:
     for entry in cache.glob("*.json"):
         entry.write_bytes(content)
     assert harvest(package, cache_dir=cache).env["SGLANG_WAIT"].default == 300
-    assert all(json.loads(entry.read_bytes())["knobs"] for entry in cache.glob("*.json"))
+    assert all(json.loads(entry.read_bytes())["harvester"] for entry in cache.glob("*.json"))
 
 
 def test_another_harvester_reads_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,4 +98,7 @@ def test_only_so_many_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(cache_module, "_KEPT", 3)
     for number in range(4):
         declarations(engine(tmp_path / str(number)), cache_dir=tmp_path / "cache")
-    assert len(list((tmp_path / "cache").iterdir())) == 3
+    (tmp_path / "cache" / "other.json").touch()
+    declarations(engine(tmp_path / "5"), cache_dir=tmp_path / "cache")
+    assert len(list((tmp_path / "cache").glob("knobs-*"))) == 3
+    assert (tmp_path / "cache" / "other.json").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from textwrap import dedent
 
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 
 from launcher.knobs import Read, Unevaluated, Write
 from launcher.knobs.harvest.files import Listing
-from launcher.knobs.harvest.sweep import Found, sweep
+from launcher.knobs.harvest.perfile import facts_of
+from launcher.knobs.harvest.sweep import Found, joined, sweep
 
 from ..trees import engine
 
@@ -22,7 +24,7 @@ def found_in(tmp_path: Path, *sources: str, **files: str) -> Found:
     named |= {f"srt/{name}.py": dedent(source) for name, source in zip("abcdef", sources, strict=False)}
     named |= {f"srt/{name}.py": dedent(source) for name, source in files.items()}
     root = engine(tmp_path, named)
-    return sweep(root, "sglang", Listing(root).files)
+    return joined(sweep(root, "sglang", Listing(root).files))
 
 
 def only(found: Found, name: str) -> Read:
@@ -391,11 +393,40 @@ def wrapped(wrapper: str, body: str, number: int) -> str:
     return f"try:\n{inner}\nexcept ValueError:\n    pass"
 
 
+CONSTANTS = ("NAME = 'A_5'\n", "NAME = 'A_6'\n", "", "def get_flag(name):\n    return os.environ[name]\nimport os\n")
+USERS = (
+    "import os\nfrom sglang.srt.c import NAME\nx = os.getenv(NAME)\n",
+    "from sglang.srt.c import get_flag\nx = get_flag('A_7')\n",
+    "import os\nx = os.getenv('A_8')\n",
+    "",
+)
+TREES = st.fixed_dictionaries(
+    {"srt/c.py": st.sampled_from(CONSTANTS), "srt/u.py": st.sampled_from(USERS), "srt/v.py": st.sampled_from(USERS)}
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(before=TREES, after=TREES, gone=st.sets(st.sampled_from(("srt/c.py", "srt/u.py"))))
+def test_what_is_kept_of_an_earlier_sweep_changes_nothing(
+    before: dict[str, str], after: dict[str, str], gone: set[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    root = engine(tmp_path_factory.mktemp("tree"), before)
+    earlier = sweep(root, "sglang", Listing(root).files)
+    earlier = {file: facts_of(json.loads(json.dumps(facts.row()))) for file, facts in earlier.items()}
+    engine(root.parent, after)
+    for file in gone:
+        (root / file).unlink()
+    files = Listing(root).files
+    unchanged = [file for file in files if before.get(file) == after.get(file)]
+    again = sweep(root, "sglang", files, known=earlier, unchanged=unchanged)
+    assert again == sweep(root, "sglang", files)
+
+
 @settings(max_examples=60, deadline=None)
 @given(source=modules())
 def test_passing_over_what_cannot_matter_loses_nothing(source: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     root = engine(tmp_path_factory.mktemp("tree"), {"srt/a.py": source})
     files = Listing(root).files
-    quick, slow = (sweep(root, "sglang", files, everything=everything) for everything in (False, True))
+    quick, slow = (joined(sweep(root, "sglang", files, everything=everything)) for everything in (False, True))
     assert quick.notes == slow.notes == []
     assert quick == slow
