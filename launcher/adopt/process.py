@@ -146,9 +146,11 @@ def _environ(folder: Path) -> Mapping[str, str] | None:
 
 
 def _cgroup(folder: Path) -> str:
-    lines = _lines(folder / "cgroup")
-    named = [line.split(":", 2) for line in lines if line.count(":") >= 2]
-    return next((path for _, controllers, path in named if controllers in ("", "name=systemd")), "")
+    """The unified hierarchy's path, or systemd's own where a machine still has both and only that one says more."""
+    lines = [line.split(":", 2) for line in _lines(folder / "cgroup") if line.count(":") >= 2]
+    paths = {controllers: path for _, controllers, path in lines}
+    said = [path for name in ("", "name=systemd") if (path := paths.get(name))]
+    return next((path for path in said if path != "/"), said[0] if said else "")
 
 
 def _descriptors(folder: Path) -> Iterator[str]:

@@ -39,12 +39,13 @@ def plan_of(
         for name, server in zip(names(group), group, strict=True)
     ]
     servers = [server for server in group if server.role != "router"]
+    usual = "mooncake" if any(s.role == "prefill" for s in servers) else "nixl"  # the engine's, and a profile's
     return Plan(
         deployment=deployment,
         model_path=next(map(model_path, servers), ""),
         model_name=next(map(model_name, servers), deployment),
         engine=engine,
-        transfer=next((t for s in servers if (t := s.options.text("disaggregation-transfer-backend"))), "mooncake"),
+        transfer=next((t for s in servers if (t := s.options.text("disaggregation-transfer-backend"))), usual),
         services=tuple(services),
         chunk=max((n for s in servers if (n := s.options.number("chunked-prefill-size"))), default=USUAL_CHUNK),
         context=max((n for s in servers if (n := s.options.number("context-length"))), default=None),

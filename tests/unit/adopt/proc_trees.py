@@ -46,7 +46,8 @@ class Proc:
         who = os.geteuid() if uid is None else uid
         ignored = "0000000000000001" if ignores_hangup else "0000000000000000"
         (folder / "status").write_text(f"Name:\t{called}\nUid:\t{who}\t{who}\t{who}\t{who}\nSigIgn:\t{ignored}\n")
-        (folder / "cgroup").write_text(f"0::{cgroup}\n")
+        lines = cgroup if ":" in cgroup else f"0::{cgroup}"
+        (folder / "cgroup").write_text(f"{lines}\n")
         (folder / "ns" / "pid").symlink_to(pid_namespace)
         (folder / "cwd").symlink_to(cwd or "/srv")
         (folder / "exe").symlink_to(words[0])

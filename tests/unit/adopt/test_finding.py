@@ -150,6 +150,20 @@ def test_a_unit_with_its_script(proc: Proc, tmp_path: Path) -> None:
     assert prefill.launch.unit is None
 
 
+@pytest.mark.parametrize(
+    "cgroup",
+    [
+        "9:name=systemd:/\n3:cpu:/\n0::/system.slice/old.service",
+        "9:name=systemd:/system.slice/old.service\n3:cpu:/\n0::/",
+        "9:name=systemd:/system.slice/old.service\n3:cpu:/system.slice",
+    ],
+)
+def test_the_unit_is_found_in_whichever_hierarchy_tells_it(proc: Proc, cgroup: str) -> None:
+    proc.add(100, DECODE, environ={"A": "1"}, cgroup=cgroup)
+    (found,) = find(proc=proc.root)
+    assert found.launch.how == "old.service"
+
+
 def test_a_container_is_explained_and_refused(proc: Proc) -> None:
     import os
 
