@@ -228,6 +228,8 @@ def _not_running(
         return "stopped", f"stopped by {last.by}" + (f": {last.why}" if last.why else ""), f"pdlaunch restart{name}"
     if last and outcome in ("failed", "interrupted"):
         return "failed", f"`{operation}` {outcome}" + (f": {last.why}" if last.why else ""), f"pdlaunch history{name}"
+    if not any(e.what == "current" for e in events):
+        return "stopped", "recorded, but never started", "pdlaunch up PROFILE"
     dead = ", ".join(s.name for s in services if s.state == "failed") or "everything"
     return "failed", f"{dead} ended by itself, or the machine was restarted", f"pdlaunch restart{name}"
 
