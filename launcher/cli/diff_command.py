@@ -50,4 +50,6 @@ def diff(
         print_json(diff_view.data(found))
     else:
         say(diff_view.text(found))
+        for hint in diff_view.hints(found):
+            note(f"hint: {hint}")
     return 0 if found.equal else DIFFERENT

@@ -102,6 +102,17 @@ def _foot(found: Diff) -> Iterator[str]:
             yield live_view.line(found.running, found.current)
 
 
+def hints(found: Diff) -> Iterator[str]:
+    """What one would type next: the edits as a patch, the way back."""
+    old, new = (given.generation for given in (found.before, found.after))
+    if old is None or new is None or found.differences.equal:
+        return
+    if any(difference.change.kind == "source" for difference in found.differences.found):
+        yield f"pdlaunch diff {old.number} {new.number} --source      the edits as a patch"
+    if new.number == found.current:
+        yield f"pdlaunch rollback --to {old.number}"
+
+
 def when(at: dt.datetime) -> str:
     """``today 11:46``, or with the date."""
     local = at.astimezone()

@@ -3,6 +3,7 @@
 from launcher.compare.change import Change, Setting
 from launcher.compare.differences import Difference, Differences, differences
 from launcher.compare.risk import Risk, risk_of
+from launcher.compare.section import Section
 from launcher.compare.settings import changes
 from launcher.compare.side import CheckoutTree, Side, SnapshotTree, Tree, UnknownTree
 from launcher.compare.source import Edit, patch
@@ -14,6 +15,7 @@ __all__ = [
     "Differences",
     "Edit",
     "Risk",
+    "Section",
     "Setting",
     "Side",
     "SnapshotTree",

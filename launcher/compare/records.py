@@ -15,6 +15,8 @@ def record_changes(
     """What differs, by name; None where one side was not recorded."""
     if before is None or after is None:
         return None
+    if before == after:
+        return ()
     return tuple(
         Change(kind, name, (), "", _setting(before.get(name)), _setting(after.get(name)))
         for name in sorted(before.keys() | after.keys())
@@ -30,6 +32,8 @@ def decided_changes(
     """What the engines of both sides decided differently; None where one side was not recorded."""
     if before is None or after is None:
         return None
+    if before == after:
+        return ()
     single = [
         replace(change, services=(service,), scope=service)
         for service in before.keys() & after.keys()

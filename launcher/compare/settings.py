@@ -33,7 +33,8 @@ def changes(
     """Which settings of which services differ, the same change of several taken together; None has no service."""
     old = {s.name: s for s in before.services} if before else {}
     new = {s.name: s for s in after.services} if after else {}
-    known = fingerprints if all(fingerprints) else ({}, {})
+    differing = fingerprints[0] != fingerprints[1] and all(fingerprints)
+    known = fingerprints if differing else ({}, {})
     roles = {name: service.role for name, service in (old | new).items()}
     names = sorted(roles, key=lambda name: (_START_ORDER.index(roles[name]), name))  # the same from both sides
     return fold([c for name in names for c in _of_service(name, old.get(name), new.get(name), known)], roles)

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from launcher.compare.settings import Fingerprints
-from launcher.engines.manifest import Manifest
 from launcher.errors import PdlaunchError
 from launcher.plan.model import Plan
+
+if TYPE_CHECKING:
+    from launcher.engines.manifest import Manifest
 
 
 class Tree(Protocol):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 
@@ -13,12 +12,9 @@ from launcher.compare.change import Kind
 from launcher.compare.settings import plan_settings, settings_of
 from launcher.compare.source import touched
 from launcher.errors import PdlaunchError
+from launcher.operations.recorded import packages
 from launcher.operations.sides import snapshot_of
 from launcher.store import Generation, Store
-from launcher.store.generation import LOCK
-
-_PACKAGES = re.compile(r'^  packages:\n    count: \d+\n    digest: "?([0-9a-f]{64})', re.MULTILINE)
-"""Where a lock says which packages it lists, so that locks with the same ones are read once."""
 
 
 class Memory:
@@ -78,15 +74,10 @@ class Recalled:
 
     @cached_property
     def _packages(self) -> Mapping[str, str]:
-        if LOCK not in self._generation.seal.files:
+        found = packages(self._generation)
+        if found is None:
             raise PdlaunchError(f"generation {self.number} has no record of its packages")
-        path = self._generation.path / LOCK
-        stated = _PACKAGES.search(path.read_text(encoding="utf-8"))
-        digest = stated[1] if stated else str(path)
-        if digest not in self._memory.packages:
-            lock = self._generation.lock
-            self._memory.packages[digest] = lock.intent.engine.packages.versions if lock else {}
-        return self._memory.packages[digest]
+        return self._memory.packages.setdefault(found.digest, found)
 
 
 def _value(setting: Setting | None) -> str | None:

@@ -1,30 +1,104 @@
-"""The records beside a generation, flattened into names and values that can be compared."""
+"""The records beside a generation, flattened into names and values that can be compared, and read only if needed."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from launcher.lock.observed import Observed, ObservedService
-from launcher.lock.receipt import ModelFile, Receipt
+from launcher.compare import Section
+from launcher.errors import PdlaunchError
 from launcher.render import Layout
+from launcher.store import Generation
+from launcher.store.generation import LOCK
+
+if TYPE_CHECKING:  # YAML and its models are loaded only for who reads them
+    from launcher.lock import Intent
+    from launcher.lock.observed import Observed, ObservedService
+    from launcher.lock.receipt import ModelFile, Receipt
 
 RECEIPT, OBSERVED = "receipt.yaml", "observed.yaml"
 _GIB = 1 << 30
+_PACKAGES = re.compile(r'^  packages:\n    count: \d+\n    digest: "?([0-9a-f]{64})', re.MULTILINE)
+_PER_START = re.compile(r"^(?:    (?:pid|started): |boot: ).*\n", re.MULTILINE)
+"""Lines of what was observed that differ at each start and say nothing of the configuration."""
 
 
-def records(layout: Layout, number: int) -> tuple[Receipt | None, Observed | None]:
-    """What was kept of the last start of generation `number`; InputError for a record that was edited.
+def packages(generation: Generation) -> Section[str] | None:
+    """Distribution to version, as the generation's lock has it; None for one without a lock."""
+    found = _PACKAGES.search(text) if (text := _text_of(generation)) is not None else None
+    return Section(found[1], lambda: _lock(generation).engine.packages.versions) if found else None
 
-    The same as `launcher.operations.receipts` reads, without all that it needs to take them.
-    """
-    folder = layout.state / "receipts" / str(number)
-    receipt, observed = folder / RECEIPT, folder / OBSERVED
-    return (
-        Receipt.from_yaml(receipt.read_text(encoding="utf-8"), receipt) if receipt.is_file() else None,
-        Observed.from_yaml(observed.read_text(encoding="utf-8"), observed) if observed.is_file() else None,
-    )
+
+def bundle(generation: Generation) -> Section[str] | None:
+    """Rendered file to digest, as the generation's lock has it; None for one without a lock."""
+    digest = _digest(text, "bundle") if (text := _text_of(generation)) is not None else None
+    return Section(digest, lambda: _lock(generation).bundle) if digest else None
+
+
+def _text_of(generation: Generation) -> str | None:
+    return (generation.path / LOCK).read_text(encoding="utf-8") if LOCK in generation.seal.files else None
+
+
+def _lock(generation: Generation) -> Intent:
+    lock = generation.lock
+    if lock is None:
+        raise PdlaunchError(f"generation {generation.number} has lost its lock")
+    return lock.intent
+
+
+def machine(layout: Layout, number: int) -> Section[str] | None:
+    """What the last start of generation `number` stood on; None for one that never started."""
+    path = _folder(layout, number) / RECEIPT
+    if not path.is_file():
+        return None
+    text = path.read_text(encoding="utf-8")
+    return Section(f"{_digest(text, 'machine')} {_digest(text, 'model')}", lambda: machine_of(_receipt(text, path)))
+
+
+def fingerprints(layout: Layout, number: int) -> Mapping[str, str | None]:
+    """The fingerprints of the secrets of its last start; none for one that never started."""
+    path = _folder(layout, number) / RECEIPT
+    if not path.is_file():
+        return {}
+    text = path.read_text(encoding="utf-8")
+    return Section(str(_digest(text, "secrets")), lambda: _receipt(text, path).secrets)
+
+
+def decided(layout: Layout, number: int) -> Section[Mapping[str, str]] | None:
+    """What each engine made of the last start by itself; None for one that never started."""
+    path = _folder(layout, number) / OBSERVED
+    if not path.is_file():
+        return None
+    text = path.read_text(encoding="utf-8")
+    services = text[text.find("\nboot: ") : text.rfind("\nabout:")]
+    digest = hashlib.sha256(_PER_START.sub("", services).encode()).hexdigest()
+    return Section(digest, lambda: decided_of(_observed(text, path)))
+
+
+def _folder(layout: Layout, number: int) -> Path:
+    return layout.state / "receipts" / str(number)
+
+
+def _digest(text: str, section: str) -> str | None:
+    """The digest of a section that stands at the head of a lock or record."""
+    found = re.search(rf'^  {section}: "?([0-9a-f]{{64}})', text, re.MULTILINE)
+    return found[1] if found else None
+
+
+def _receipt(text: str, path: Path) -> Receipt:
+    from launcher.lock.receipt import Receipt
+
+    return Receipt.from_yaml(text, path)
+
+
+def _observed(text: str, path: Path) -> Observed:
+    from launcher.lock.observed import Observed
+
+    return Observed.from_yaml(text, path)
 
 
 def machine_of(receipt: Receipt) -> Mapping[str, str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from launcher.compare import CheckoutTree, Side, SnapshotTree, Tree, UnknownTree
 from launcher.errors import InputError
+from launcher.operations import recorded
 from launcher.render import Layout
 from launcher.store import Generation, Store, layout
 
@@ -27,31 +28,18 @@ def is_file(text: str) -> bool:
 
 
 def of_generation(generation: Generation, store: Store, label: str | None = None) -> Given:
-    """A generation as a side; raises PdlaunchError where its plan or a record of it is damaged."""
-    lock = generation.lock
-    plain = Side(
+    """A generation as a side, its records read only where they differ; raises PdlaunchError for a damaged plan."""
+    side = Side(
         label or str(generation.number),
         generation.plan,
         snapshot_of(store.layout, generation.seal.engine),
-        packages=lock.intent.engine.packages.versions if lock else None,
-        bundle=lock.intent.bundle if lock else None,
+        packages=recorded.packages(generation),
+        bundle=recorded.bundle(generation),
+        receipt=recorded.machine(store.layout, generation.number),
+        decided=recorded.decided(store.layout, generation.number),
+        fingerprints=recorded.fingerprints(store.layout, generation.number),
     )
-    return Given(_with_receipts(plain, generation.number, store), generation)
-
-
-def _with_receipts(side: Side, number: int, store: Store) -> Side:
-    """The side with what was recorded of its last start; as it is for a generation that never started."""
-    if not (store.layout.state / "receipts" / str(number)).is_dir():
-        return side
-    from launcher.operations.recorded import decided_of, machine_of, records
-
-    receipt, observed = records(store.layout, number)
-    return replace(
-        side,
-        receipt=machine_of(receipt) if receipt else None,
-        decided=decided_of(observed) if observed else None,
-        fingerprints=receipt.secrets if receipt else {},
-    )
+    return Given(side, generation)
 
 
 def of_file(path: Path, backend: str | None = None) -> Given:

@@ -129,7 +129,7 @@ def test_names_and_times_are_generations(afternoon: Deployment, capsys: pytest.C
     printed = capsys.readouterr()
     assert printed.out.startswith("noon (1) (today")
     assert "->  0s (6) (today" in printed.out
-    assert re.match(r"0s is .*, when 6 served\n", printed.err)
+    assert re.match(r"0s is .*, when 6 served\nhint: ", printed.err)
 
 
 def test_packages_come_from_the_lock_of_each_generation(deployment: Deployment) -> None:
@@ -221,7 +221,11 @@ def test_only_plans_that_differ_are_read(deployment: Deployment, monkeypatch: py
 
 def test_the_list_reads_as_it_should(afternoon: Deployment, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["diff", "1"]) == 3
-    out = re.sub(r"today \d\d:\d\d", "today 20:00", capsys.readouterr().out)
+    printed = capsys.readouterr()
+    assert printed.err == (
+        "hint: pdlaunch diff 1 6 --source      the edits as a patch\nhint: pdlaunch rollback --to 1\n"
+    )
+    out = re.sub(r"today \d\d:\d\d", "today 20:00", printed.out)
     assert out == (
         '1 (today 20:00, anna, "smaller chunk")  ->  6 (today 20:00, assistant, "bursts", current): '
         "4 changes, riskiest first\n"
@@ -249,7 +253,9 @@ def test_the_list_reads_as_it_should(afternoon: Deployment, capsys: pytest.Captu
 
 def test_equal_sides_exit_with_0(afternoon: Deployment, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["diff", "6", "6"]) == 0
-    assert "no difference" in capsys.readouterr().out
+    printed = capsys.readouterr()
+    assert "no difference" in printed.out
+    assert printed.err == ""
 
 
 def test_the_edits_are_a_patch(afternoon: Deployment, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from pathlib import Path
 
 import pytest
 
@@ -11,8 +10,9 @@ from launcher.errors import InputError
 from launcher.lock.observed import Observed, ObservedService, Resolved
 from launcher.lock.receipt import Gpu, Host, ModelFile, ModelFiles, Receipt
 from launcher.lock.record import Taken
-from launcher.operations import receipts
-from launcher.operations.recorded import OBSERVED, RECEIPT, decided_of, machine_of, records
+from launcher.operations import receipts, recorded
+from launcher.operations.recorded import OBSERVED, RECEIPT, decided, decided_of, fingerprints, machine, machine_of
+from launcher.render import Layout
 from launcher.store import layout
 
 TAKEN = Taken(at=dt.datetime(2026, 12, 1, tzinfo=dt.UTC), by="anna", pdlaunch="1")
@@ -56,18 +56,65 @@ def test_everything_of_a_machine_has_a_name() -> None:
     }
 
 
-def test_records_are_found_where_they_are_kept(tmp_path: Path) -> None:
+def observed(**changes: object) -> Observed:
+    service = ObservedService(
+        pid=1,
+        started=2,
+        answered=True,
+        resolved={"page_size": Resolved(asked="64", gets=256)},
+        decided={"attention_backend": "dsv4", "x": [1, 2]},
+        measured={"max_total_num_tokens": 77},
+        environment={"TLLM_LOG_LEVEL": ("INFO",), "RANK": ("0", "1")},
+    ).model_copy(update=changes)
+    silent = service.model_copy(update={"answered": False})
+    return Observed(
+        deployment="pd",
+        generation=1,
+        lock=None,
+        about=TAKEN,
+        boot=str(changes.get("pid", "b")),
+        services={"decode-0": service, "router": silent},
+    )
+
+
+def keep(number: int, *records: Receipt | Observed) -> Layout:
     place = layout("pd")
-    assert records(place, 1) == (None, None)
-    assert (RECEIPT, OBSERVED) == (receipts.RECEIPT, receipts.OBSERVED)
-    taken = receipt(HOST)
-    folder = receipts.receipts_folder(place, 1)
+    folder = receipts.receipts_folder(place, number)
     folder.mkdir(parents=True)
-    (folder / RECEIPT).write_text(taken.to_yaml())
-    assert records(place, 1) == (taken, None)
-    (folder / RECEIPT).write_text(taken.to_yaml().replace("6.1", "6.2"))
-    with pytest.raises(InputError, match="edited"):
-        records(place, 1)
+    for record in records:
+        (folder / f"{record.kind}.yaml").write_text(record.to_yaml())
+    return place
+
+
+def test_records_are_found_where_they_are_kept() -> None:
+    assert (RECEIPT, OBSERVED) == (receipts.RECEIPT, receipts.OBSERVED)
+    place = keep(1, receipt(HOST).model_copy(update={"secrets": {"TOKEN": "ab"}}), observed())
+    assert machine(place, 1) == machine_of(receipt(HOST))
+    assert decided(place, 1) == decided_of(observed())
+    assert fingerprints(place, 1) == {"TOKEN": "ab"}
+    assert (machine(place, 2), decided(place, 2), fingerprints(place, 2)) == (None, None, {})
+
+
+def test_a_record_that_was_edited_is_an_error_where_it_is_read() -> None:
+    place = keep(1, receipt(HOST), observed())
+    for name, old, new in ((RECEIPT, "6.1", "6.2"), (OBSERVED, "dsv4", "dsv5")):
+        path = receipts.receipts_folder(place, 1) / name
+        path.write_text(path.read_text().replace(old, new))
+    for read in (machine, decided):
+        with pytest.raises(InputError, match="edited"):
+            dict(read(place, 1) or {})
+
+
+def test_another_start_of_the_same_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = keep(1, receipt(HOST), observed())
+    keep(2, receipt(HOST), observed(pid=7, started=8))
+    keep(3, receipt(HOST.model_copy(update={"driver": "600"})), observed(decided={"attention_backend": "fa3"}))
+    for name in ("_receipt", "_observed"):
+        monkeypatch.setattr(recorded, name, None)
+    assert (machine(place, 1), decided(place, 1)) == (machine(place, 2), decided(place, 2))
+    monkeypatch.undo()
+    assert machine(place, 1) != machine(place, 3)
+    assert decided(place, 1) != decided(place, 3)
 
 
 def test_no_field_of_a_machine_is_left_out() -> None:
@@ -92,25 +139,7 @@ def test_no_field_of_a_machine_is_left_out() -> None:
 
 
 def test_what_an_engine_decided_by_service() -> None:
-    answered = ObservedService(
-        pid=1,
-        started=2,
-        answered=True,
-        resolved={"page_size": Resolved(asked="64", gets=256)},
-        decided={"attention_backend": "dsv4", "x": [1, 2]},
-        measured={"max_total_num_tokens": 77},
-        environment={"TLLM_LOG_LEVEL": ("INFO",), "RANK": ("0", "1")},
-    )
-    silent = answered.model_copy(update={"answered": False})
-    observed = Observed(
-        deployment="pd",
-        generation=1,
-        lock=None,
-        about=TAKEN,
-        boot="b",
-        services={"decode-0": answered, "router": silent},
-    )
-    assert decided_of(observed) == {
+    assert decided_of(observed()) == {
         "decode-0": {
             "page_size": "256",
             "attention_backend": "dsv4",
