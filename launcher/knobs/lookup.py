@@ -95,7 +95,8 @@ def nearest(name: str, names: Iterable[str], n: int = 3) -> tuple[str, ...]:
         score = 0.0 if candidate == name else _distance(written, letters, _plain(candidate))
         if score is not None:
             scored.append((score, candidate))
-    return tuple(candidate for _, candidate in sorted(scored)[:n])
+    scored.sort(key=lambda each: (each[0], not each[1].startswith("SGLANG_"), each[1]))
+    return tuple(candidate for _, candidate in scored[:n])
 
 
 def _distance(written: str, letters: Counter[str], known: str) -> float | None:
@@ -117,6 +118,10 @@ def _plain(name: str) -> str:
 def _word_distance(written: str, known: str) -> float | None:
     """Names that share their words, less a prefix or in another order: one and a half per word that differs."""
     left, right = written.split("_"), known.split("_")
+    if left == right[1:] or right == left[1:]:
+        return 0.9  # less likely than another case, likelier than any letter
+    if len(left) > 2 and left[1:] == right[1:]:
+        return 1.0
     common = len(set(left) & set(right))
     differing = max(len(left), len(right)) - common
     if common < 2 or differing > 2 or differing >= common:

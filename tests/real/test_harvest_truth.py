@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 from launcher.engines import EngineFacts, describe
 from launcher.engines.cpu import CPU_ENGINE_ENV, home
-from launcher.knobs import EngineKnobs, Unevaluated, Value, flag_changes, harvest, harvest_router
+from launcher.knobs import EngineKnobs, Unevaluated, Unknown, Value, find_env, flag_changes, harvest, harvest_router
 from launcher.knobs.harvest.files import Listing
 from launcher.knobs.harvest.sweep import joined, sweep
 from launcher.knobs.harvest.wheel import unpacked
@@ -185,6 +186,26 @@ def test_an_upgrade_splits_a_flag(wheels: Mapping[str, Path], knobs: EngineKnobs
     assert changes["cuda-graph-max-bs"].kind == "split"
     assert changes["nsa-decode-backend"].new_name == "dsa-decode-backend"
     assert changes["prefill-round-robin-balance"].kind == "removed"
+
+
+SLIPS: Mapping[str, Callable[[str, int], str]] = {
+    "a letter lost": lambda name, at: name[:at] + name[at + 1 :],
+    "two swapped": lambda name, at: name[:at] + name[at + 1] + name[at] + name[at + 2 :],
+    "another case": lambda name, _: name.swapcase(),
+    "another prefix": lambda name, _: "VLLM_" + name.partition("_")[2],
+}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_slip_in_a_name_is_caught_and_put_right(slip: str, knobs: EngineKnobs) -> None:
+    chance = random.Random(slip)
+    names = chance.sample([name for name, knob in sorted(knobs.env.items()) if knob.declared], 300)
+    written = {name: SLIPS[slip](name, chance.randrange(len(name) - 1)) for name in names}
+    wrong = {name: text for name, text in written.items() if text not in knobs.env}
+    found = {name: find_env(knobs, text) for name, text in wrong.items()}
+    first = [name for name, said in found.items() if isinstance(said, Unknown) and said.nearest[:1] == (name,)]
+    assert len(wrong) > 280
+    assert len(first) / len(wrong) >= 0.95
 
 
 def test_what_is_passed_over_holds_nothing(engine: EngineFacts, wheels: Mapping[str, Path]) -> None:

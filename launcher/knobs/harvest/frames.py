@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from launcher.knobs.harvest.expressions import source_of
-from launcher.knobs.harvest.statements import bound_in
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _LONGEST = 200
@@ -98,8 +97,3 @@ def parameters(function: FunctionNode) -> list[str]:
     """The names of a function's parameters that take one value each, in order."""
     arguments = function.args
     return [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-
-
-def local_names(function: FunctionNode) -> set[str]:
-    """The names that a function's body binds."""
-    return set() if isinstance(function, ast.Lambda) else bound_in(function.body)

@@ -57,7 +57,7 @@ class Module:
         return Place(self.file, getattr(node, "lineno", 1))
 
 
-def bound_names(statement: ast.stmt) -> Iterator[str]:  # noqa: PLR0912 - one branch per kind of statement
+def bound_names(statement: ast.stmt) -> Iterator[str]:
     """The names that a statement binds, or changes in place, in the scope in which it stands."""
     match statement:
         case ast.Assign(targets=targets):
@@ -76,15 +76,37 @@ def bound_names(statement: ast.stmt) -> Iterator[str]:  # noqa: PLR0912 - one br
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attribute))):
             if attribute in _MUTATORS:
                 yield name
-        case ast.For(target=target, body=body, orelse=orelse):
+        case ast.Global(names=names) | ast.Nonlocal(names=names):
+            yield from names
+        case _:
+            yield from bound_by_head(statement)
+            yield from (name for block in _blocks(statement) for inner in block for name in bound_names(inner))
+
+
+def bound_by_head(statement: ast.stmt) -> Iterator[str]:
+    """The names that a block binds besides those that the statements in it do."""
+    match statement:
+        case ast.For(target=target) | ast.AsyncFor(target=target):
             yield from _target_names(target)
-            yield from _in_blocks(body, orelse)
-        case ast.If(body=body, orelse=orelse) | ast.While(body=body, orelse=orelse):
-            yield from _in_blocks(body, orelse)
-        case ast.With(body=body):
-            yield from _in_blocks(body)
-        case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=final):
-            yield from _in_blocks(body, *(handler.body for handler in handlers), orelse, final)
+        case ast.With(items=items) | ast.AsyncWith(items=items):
+            for item in items:
+                if item.optional_vars is not None:
+                    yield from _target_names(item.optional_vars)
+        case ast.Try(handlers=handlers) | ast.TryStar(handlers=handlers):
+            yield from (handler.name for handler in handlers if handler.name is not None)
+        case ast.Match(cases=cases):
+            for inner in (node for case in cases for node in ast.walk(case.pattern)):
+                name = getattr(inner, "name", None) or getattr(inner, "rest", None)
+                if name is not None:
+                    yield name
+
+
+def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The bodies of a block: its own, and those of ``else``, ``except``, ``finally`` and ``case``."""
+    for part in ("body", "orelse", "finalbody"):
+        yield getattr(statement, part, [])
+    for inner in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+        yield inner.body
 
 
 def _target_names(target: ast.expr) -> Iterator[str]:
@@ -98,12 +120,6 @@ def _target_names(target: ast.expr) -> Iterator[str]:
             yield from _target_names(value)
         case ast.Subscript(value=ast.Name(id=name)):
             yield name
-
-
-def _in_blocks(*blocks: list[ast.stmt]) -> Iterator[str]:
-    for block in blocks:
-        for statement in block:
-            yield from bound_names(statement)
 
 
 class SourceTree:

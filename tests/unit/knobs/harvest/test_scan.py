@@ -71,6 +71,9 @@ def written(found: Found, name: str) -> Write:
             None,
         ),
         ("import os\nx = {k: os.environ.get(k) for k in ['A_B']}", None),
+        ("import os\nNAME = 'NO'\nclass C:\n    NAME = 'A_B'\n    x = os.getenv(NAME)", None),
+        ("import os\nNAME = 'A_B'\nclass C:\n    NAME = 'NO'\n    def f(self):\n        return os.getenv(NAME)", None),
+        ("import os\ndef f(long):\n    name = 'A_B'\n    return os.getenv(name)", None),
         ("import os\nx = f\"{os.environ['A_B']}\"", None),
         ("import os\nx = 'A_B' in os.environ", None),
         ("import os\nx = 'A_B' not in os.environ", None),
@@ -170,6 +173,11 @@ HELPER = """
         value = os.getenv(name, default).lower()
         return value in ("true", "1")
 """
+
+
+def test_a_name_out_of_two(tmp_path: Path) -> None:
+    source = "import os\ndef f(a):\n    name = 'A_B'\n    if a:\n        name = 'C_D'\n    return os.getenv(name)"
+    assert set(found_in(tmp_path, source).reads) == {"A_B", "C_D"}
 
 
 def test_a_helper_reads_for_its_callers_wherever_they_are(tmp_path: Path) -> None:
@@ -292,6 +300,11 @@ def test_a_module_called_envs_is_no_registry(tmp_path: Path) -> None:
         ("for k, v in os.environ.items():\n    if k.startswith('UCX_'):\n        print(v)", "UCX_*"),
         ("x = [k for k in os.environ if k.startswith('UCX_')]", "UCX_*"),
         ("apply(os.environ)", None),
+        ("def f():\n    name = 'A_B'\n    name += compute()\n    return os.getenv(name)", None),
+        ("def f():\n    name = 'A_B'\n    name, x = compute()\n    return os.getenv(name)", None),
+        ("def f():\n    name = 'A_B'\n    with compute() as name:\n        return os.getenv(name)", None),
+        ("def f():\n    name = 'A_B'\n    if (name := compute()):\n        return os.getenv(name)", None),
+        ("def f():\n    name = 'A_B'\n    for name in compute():\n        pass\n    return os.getenv(name)", None),
         ("os.environ.update(compute())", None),
     ],
 )
