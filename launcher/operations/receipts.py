@@ -95,7 +95,8 @@ def take_receipt(
         generation=generation.number,
         lock=_digest(generation),
         about=_taken(by),
-        machine=host(next((service.main.pid for service in found.values()), None)),
+        # Always the same server: engines raise their own limits, so that two would tell two things.
+        machine=host(next((found[s.name].main.pid for s in plan.services if s.name in found), None)),
         model=model_files(plan.model_path, layout.cache),
         packages=digests.of(packages) if (packages := installed(plan)) is not None else None,
         secrets=fingerprints(plan, layout),

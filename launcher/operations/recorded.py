@@ -22,6 +22,8 @@ if TYPE_CHECKING:  # YAML and its models are loaded only for who reads them
 
 RECEIPT, OBSERVED = "receipt.yaml", "observed.yaml"
 _GIB = 1 << 30
+PER_START = frozenset({"PROMETHEUS_MULTIPROC_DIR", "SGLANG_RUN_ID"})
+"""Variables that SGLang gives another value at each start (0.5.23: a temporary folder, a name made of the time)."""
 _PACKAGES = re.compile(r'^  packages:\n    count: \d+\n    digest: "?([0-9a-f]{64})', re.MULTILINE)
 _PER_START = re.compile(r"^(?:    (?:pid|started): |boot: ).*\n", re.MULTILINE)
 """Lines of what was observed that differ at each start and say nothing of the configuration."""
@@ -138,7 +140,7 @@ def _decided(service: ObservedService) -> Mapping[str, str]:
     return {
         **{name: _text(value.gets) for name, value in service.resolved.items()},
         **{name: _text(value) for name, value in service.decided.items()},
-        **{f"env {name}": ", ".join(values) for name, values in service.environment.items()},
+        **{f"env {name}": ", ".join(values) for name, values in service.environment.items() if name not in PER_START},
     }
 
 
