@@ -5,7 +5,7 @@ from launcher.compare.differences import Difference, Differences, differences
 from launcher.compare.risk import Risk, risk_of
 from launcher.compare.section import Section
 from launcher.compare.settings import changes
-from launcher.compare.side import CheckoutTree, Side, SnapshotTree, Tree, UnknownTree
+from launcher.compare.side import CheckoutTree, Edited, Side, SnapshotTree, Tree, UnknownTree
 from launcher.compare.source import Edit, patch
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Difference",
     "Differences",
     "Edit",
+    "Edited",
     "Risk",
     "Section",
     "Setting",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -27,8 +27,22 @@ class Tree(Protocol):
     def record(self) -> bytes | None:
         """The text of its manifest, one file a line; None where only the digest is known here."""
 
+    @property
+    def edited(self) -> Edited | None:
+        """What of it is not as it was published; None where nobody recorded that."""
+
     def read(self, name: str) -> bytes | None:
         """The content of a file; None where it is not there any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A source as what was published and the files that are others: enough to compare trees that are elsewhere."""
+
+    base: str
+    """The commit, or the version of the package."""
+    files: Mapping[str, str | None]
+    """SHA-256 by name; None for one that was removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +65,13 @@ class Side:
 
 
 class UnknownTree:
-    """A source of which no more than the digest is known here, if that."""
+    """A source that is not on this machine: its digest, and what was recorded of its edits."""
 
     record = None
 
-    def __init__(self, digest: str | None) -> None:
+    def __init__(self, digest: str | None, edited: Edited | None = None) -> None:
         self.digest = digest
+        self.edited = edited
 
     def read(self, name: str) -> bytes | None:  # noqa: ARG002 - nothing is here
         """None: nothing of it is here."""
@@ -64,11 +79,16 @@ class UnknownTree:
 
 
 class SnapshotTree:
-    """A snapshot in the folder of all snapshots; its manifest is read when it is asked for."""
+    """A snapshot in the folder of all snapshots; its records are read when they are asked for."""
 
-    def __init__(self, engines: Path, digest: str) -> None:
+    def __init__(self, engines: Path, digest: str, edited: Callable[[], Edited | None] = lambda: None) -> None:
         self.digest = digest
-        self._engines = engines
+        self._engines, self._edited = engines, edited
+
+    @cached_property
+    def edited(self) -> Edited | None:
+        """What of it is not as it was published."""
+        return self._edited()
 
     @cached_property
     def record(self) -> bytes:
@@ -86,6 +106,8 @@ class SnapshotTree:
 
 class CheckoutTree:
     """Source where it lies now: relative path in a snapshot to file or folder."""
+
+    edited = None
 
     def __init__(self, manifest: Manifest, roots: Mapping[str, Path]) -> None:
         self.digest = manifest.digest

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from launcher.compare.change import Change, Setting
-from launcher.compare.side import Tree
+from launcher.compare.side import Edited, Tree
 from launcher.errors import PdlaunchError
 
 
@@ -27,21 +27,37 @@ class Edit(NamedTuple):
 def source_changes(before: Tree, after: Tree, services: tuple[str, ...], scope: str) -> tuple[Change, ...] | None:
     """The files that differ, by name, for the `services` that run them; None where one side was not recorded.
 
-    Where the files of one side are not on this machine, the tree as a whole is the one change. Raises PdlaunchError
-    for a manifest that was cut short or edited.
+    Where the files of one side are not on this machine, the edits of both are compared, and where nobody recorded
+    those the tree as a whole is the one change. Raises PdlaunchError for a manifest that was cut short or edited.
     """
     if before.digest is None or after.digest is None:
         return None
     if before.digest == after.digest:
         return ()
-    if before.record is None or after.record is None:
-        ends = (Setting(digest[:12]) for digest in (before.digest, after.digest))
-        return (Change("source", "", services, scope, *ends),)
-    old, new = _lines_of(before), _lines_of(after)
-    gone, come = dict(map(_entry, old - new)), dict(map(_entry, new - old))
+    if before.record is not None and after.record is not None:
+        old, new = _lines_of(before), _lines_of(after)
+        gone, come = dict(map(_entry, old - new)), dict(map(_entry, new - old))
+    elif before.edited and after.edited and before.edited.base == after.edited.base:
+        gone, come = _by_edits(before.edited, after.edited)
+    else:
+        gone, come = ({"": Setting(digest[:12])} for digest in (before.digest, after.digest))
     return tuple(
         Change("source", name, services, scope, gone.get(name), come.get(name)) for name in sorted({*gone, *come})
     )
+
+
+def _by_edits(before: Edited, after: Edited) -> tuple[dict[str, Setting], dict[str, Setting]]:
+    """The files that one side has edited otherwise than the other, on both sides."""
+    base = Setting(f"as in {before.base}")
+    sides: tuple[dict[str, Setting], dict[str, Setting]] = ({}, {})
+    for name in before.files.keys() | after.files.keys():
+        if before.files.get(name, base.value) != after.files.get(name, base.value):
+            for edits, found in zip((before.files, after.files), sides, strict=True):
+                if name not in edits:
+                    found[name] = base
+                elif (sha256 := edits[name]) is not None:
+                    found[name] = Setting(sha256[:12])
+    return sides
 
 
 def touched(before: Tree, after: Tree, between: Iterable[Tree]) -> tuple[str, ...]:

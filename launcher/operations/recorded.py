@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from launcher.compare import Section
+from launcher.compare import Edited, Section
 from launcher.errors import PdlaunchError
 from launcher.render import Layout
 from launcher.store import Generation
@@ -33,6 +33,19 @@ def packages(generation: Generation) -> Section[str] | None:
     """Distribution to version, as the generation's lock has it; None for one without a lock."""
     found = _PACKAGES.search(text) if (text := _text_of(generation)) is not None else None
     return Section(found[1], lambda: _lock(generation).engine.packages.versions) if found else None
+
+
+def edited(intent: Intent) -> Edited | None:
+    """What of the engine's source a lock says to be edited."""
+    source = intent.engine.source
+    if source.edited is None:
+        return None
+    return Edited(source.head[:12] if source.head else f"{intent.engine.kind} {intent.engine.version}", source.edited)
+
+
+def edited_in(generation: Generation) -> Edited | None:
+    """The same of a generation; None for one without a lock."""
+    return edited(generation.lock.intent) if generation.lock else None
 
 
 def bundle(generation: Generation) -> Section[str] | None:

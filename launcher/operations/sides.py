@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from launcher.compare import CheckoutTree, Side, SnapshotTree, Tree, UnknownTree
+from launcher.compare import CheckoutTree, Edited, Side, SnapshotTree, Tree, UnknownTree
 from launcher.errors import InputError
 from launcher.operations import recorded
 from launcher.render import Layout
@@ -32,7 +33,7 @@ def of_generation(generation: Generation, store: Store, label: str | None = None
     side = Side(
         label or str(generation.number),
         generation.plan,
-        snapshot_of(store.layout, generation.seal.engine),
+        snapshot_of(store.layout, generation.seal.engine, lambda: recorded.edited_in(generation)),
         packages=recorded.packages(generation),
         bundle=recorded.bundle(generation),
         receipt=recorded.machine(store.layout, generation.number),
@@ -61,16 +62,16 @@ def of_file(path: Path, backend: str | None = None) -> Given:
 
     lock = read_lock(path)
     plan = plan_of(lock)
-    tree = snapshot_of(layout(plan.deployment), plan.engine.snapshot)
+    tree = snapshot_of(layout(plan.deployment), plan.engine.snapshot, lambda: recorded.edited(lock.intent))
     packages = lock.intent.engine.packages.versions
     return Given(Side(str(path), plan, tree, packages=packages, bundle=lock.intent.bundle))
 
 
-def snapshot_of(place: Layout, digest: str | None) -> Tree:
-    """The source with this digest, where the deployment has a snapshot of it."""
+def snapshot_of(place: Layout, digest: str | None, edited: Callable[[], Edited | None] = lambda: None) -> Tree:
+    """The source with this digest, where the deployment has a snapshot of it; `edited` says what a lock has of it."""
     if digest is None or not (place.engines / f"{digest}.json").exists():
-        return UnknownTree(digest)
-    return SnapshotTree(place.engines, digest)
+        return UnknownTree(digest, edited() if digest else None)
+    return SnapshotTree(place.engines, digest, edited)
 
 
 def _of_profile(path: Path, backend: str | None) -> Side:

@@ -62,6 +62,8 @@ def plan(*services: Service, stop: float = 60.0, snapshot: str | None = None) ->
 class TextTree:
     """A source tree made of texts."""
 
+    edited = None
+
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self._contents = dict(files)
         entries = {n: Entry(hashlib.sha256(c).hexdigest(), len(c), 0o444) for n, c in sorted(files.items())}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from launcher.compare import Change, CheckoutTree, Edit, Setting, SnapshotTree, Tree, UnknownTree, patch
+from launcher.compare import Change, CheckoutTree, Edit, Edited, Setting, SnapshotTree, Tree, UnknownTree, patch
 from launcher.compare.source import edit, source_changes, touched
 from launcher.engines.manifest import manifest
 from launcher.engines.snapshot import snapshot
@@ -57,6 +57,26 @@ def test_added_removed_and_edited_files_are_told_apart() -> None:
         ("b", False, False),
         ("c", True, False),
     ]
+
+
+def test_trees_that_are_elsewhere_are_compared_by_their_edits() -> None:
+    one = Edited("9c1e77a00000", {"same": "a" * 64, "a": "1" * 64, "taken back": "2" * 64, "removed": None})
+    other = Edited("9c1e77a00000", {"same": "a" * 64, "a": "3" * 64, "new": "4" * 64, "gone": None})
+    found = source_changes(UnknownTree("e" * 32, one), UnknownTree("f" * 32, other), ("decode-0",), "decode") or ()
+    assert [(c.name, *c.values) for c in found] == [
+        ("a", "1" * 12, "3" * 12),
+        ("gone", "as in 9c1e77a00000", "absent"),
+        ("new", "as in 9c1e77a00000", "4" * 12),
+        ("removed", "absent", "as in 9c1e77a00000"),
+        ("taken back", "2" * 12, "as in 9c1e77a00000"),
+    ]
+    assert edit(UnknownTree("e" * 32, one), UnknownTree("f" * 32, other), found[0]) is None
+
+
+def test_edits_of_different_bases_say_nothing_of_single_files() -> None:
+    one, other = Edited("9c1e77a", {"a": "1" * 64}), Edited("bbbbbbb", {"a": "2" * 64})
+    (change,) = source_changes(UnknownTree("e" * 32, one), UnknownTree("f" * 32, other), (), "") or ()
+    assert (change.name, change.values) == ("", ("e" * 12, "f" * 12))
 
 
 def write(folder: Path, files: Mapping[str, bytes]) -> Path:

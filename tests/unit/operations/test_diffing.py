@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import re
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ from launcher.engines.snapshot import snapshot
 from launcher.errors import InputError
 from launcher.lock import Read, intent_of, lock_of, to_yaml
 from launcher.operations.blaming import Recalled
-from launcher.operations.diffing import Diff, diff, diff_live
+from launcher.operations.diffing import Diff, diff, diff_live, source_patch
 from launcher.operations.drifting import drift
 from launcher.plan import Plan
 from launcher.render.bundle import Bundle
@@ -160,6 +161,21 @@ def test_a_lock_file_is_a_side(deployment: Deployment, tmp_path: Path) -> None:
     assert [c for c, _ in told(found)] == ["router.args queue-size  100 -> 7"]
     assert (found.before.side.label, found.brought) == (str(path), {})
     assert diff(str(path), str(path)).equal
+
+
+@pytest.mark.parametrize(("head", "base"), [("9c1e77a00000ffff", "9c1e77a00000"), (None, "sglang 0.5.23")])
+def test_locks_of_sources_that_are_elsewhere_name_the_edited_files(tmp_path: Path, head: str | None, base: str) -> None:
+    written = dt.datetime(2026, 12, 1, tzinfo=dt.UTC)
+    paths = []
+    for letter, edited in (("a", {}), ("b", {"sglang/srt/x.py": "1" * 64})):
+        made_of = plan(service("decode-0"), snapshot=letter * 32)
+        intent = intent_of(made_of, None, Read(head=head, edited=edited))
+        paths.append(tmp_path / f"{letter}.lock.yaml")
+        paths[-1].write_text(to_yaml(lock_of(intent, made_of, by="anna", written=written)))
+    found = diff(str(paths[0]), str(paths[1]))
+    assert [c for c, _ in told(found)] == [f"source sglang/srt/x.py  as in {base} -> {'1' * 12}"]
+    with pytest.raises(InputError, match=r"the source of .*a\.lock\.yaml is not on this machine"):
+        source_patch(found)
 
 
 def test_a_profile_is_planned_now(deployment: Deployment, tmp_path: Path) -> None:
