@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 import shlex
+from difflib import SequenceMatcher
 
 from launcher.knobs import EngineKnobs, EnvKnob, nearest
 from launcher.knobs.catalogue import Catalogue
@@ -85,11 +86,27 @@ def declare(loaded: Loaded, here: KeyPath, written: str) -> str:
     )
 
 
+def meant(name: str, names: list[str]) -> tuple[str, ...]:
+    """What a variable was meant for, best first: names that are near, and those that differ in the prefix alone.
+
+    How many letters they share decides between the two: UC_IB_SL is UCX_IB_SL, and not NCCL_IB_SL.
+    """
+    rest = name.partition("_")[2]
+    found = {*nearest(name, names), *(each for each in names if rest and each.partition("_")[2] == rest)}
+    alike = SequenceMatcher(b=name.lower())
+
+    def likeness(each: str) -> float:
+        alike.set_seq1(each.lower())
+        return alike.ratio()
+
+    return tuple(sorted(found, key=lambda each: (-likeness(each), each))[:3])
+
+
 def unknown(loaded: Loaded, here: KeyPath, written: str, catalogue: Catalogue, knobs: EngineKnobs | None) -> Finding:
     """A variable of which neither the engine nor the catalogue knows, with the names that may be meant."""
     name = str(here[-1])
     declared = [each for each in catalogue.layers if catalogue.entries(each)[0].declaration.kind == "env"]
-    near = nearest(name, [*declared, *(knobs.env if knobs else ())])
+    near = meant(name, [*declared, *(knobs.env if knobs else ())])
     if near:
         error = f"nobody knows this variable; did you mean {' or '.join(near)}?"
         return Finding(here, error, f"{near[0]}: {loaded.lines.spelled(*here) or written}")
