@@ -27,7 +27,7 @@ from launcher.backends.adopted import NAME as MARKS
 from launcher.backends.adopted import Adopted
 from launcher.engines.manifest import Manifest
 from launcher.engines.snapshot import read_manifest
-from launcher.errors import BusyError, PdlaunchError
+from launcher.errors import BusyError, InputError, PdlaunchError
 from launcher.lock import intent_of, lock_of, to_yaml
 from launcher.operations.adopted_engine import AdoptedEngine
 from launcher.operations.adopted_profile import AdoptedProfile, write_profile
@@ -38,7 +38,7 @@ from launcher.operations.presence import hold_is_alive
 from launcher.operations.sealing import take_snapshot
 from launcher.plan import Plan
 from launcher.render import Bundle, RenderedFile, render
-from launcher.store import About, Event, Store, claim, give_name, release, resources, writer
+from launcher.store import About, Event, Store, claim, give_name, named, plan_digest, release, resources, writer
 from launcher.store.files import in_words, make_folder, replace, sync_folder, write
 from launcher.store.process import boot_id
 
@@ -107,25 +107,30 @@ def keep(
     written; what was claimed is then given back.
     """
     place = store.layout
+    marks = place.state / MARKS
     with writer(place, "adopt", by, why):
         store.recover(by=by)
         settle(store, by=by)
         claim(place, resources(plan), by=by, why=why, is_alive=hold_is_alive)
         try:
             _require_same(keeping.group)
-            number = _commit(store, keeping, plan, engine, profile, by=by, why=why)
+            _require_unused(store, called)
+            # First the marks: from the generation on, `status` has to see what runs.
             _mark(store, keeping.group)
-        except BaseException:
+            number = _commit(store, keeping, plan, engine, profile, by=by, why=why)
+            if called is not None:
+                give_name(store, called, number, by=by, why=why)
+        except Exception:
+            marks.unlink(missing_ok=True)
             release(place)
             raise
+        store.set_current(number, by=by, why=why)
+        write_profile(profile)
+        # Last the note that it is done: without it the same command does it again.
         pids: dict[str, JsonValue] = {
             n: f.process.pid for n, f in zip(names(keeping.group), keeping.group, strict=True)
         }
         store.journal.append(Event(what=ADOPTED, by=by, why=why, generation=number, details={"pids": pids}))
-        store.set_current(number, by=by, why=why)
-        if called is not None:
-            give_name(store, called, number, by=by, why=why)
-    write_profile(profile)
     return number
 
 
@@ -134,6 +139,17 @@ def _require_same(group: Sequence[Found]) -> None:
     for server in group:
         if server.process.pid and not Path(f"/proc/{server.process.pid}").exists():
             raise BusyError(f"pid {server.process.pid} has ended meanwhile", hint="pdlaunch adopt again")
+
+
+def _require_unused(store: Store, called: str | None) -> None:
+    """Raise InputError for a name that another generation has; an adoption that was killed may have given it."""
+    done = {event.generation for event in store.journal.events() if event.what in ("current", ADOPTED)}
+    before = named(store).get(called) if called is not None else None
+    if before in done and before != max(store.numbers()):
+        raise InputError(
+            f"generation {before} of {store.layout.deployment} is called {called!r} already",
+            hint="name this one otherwise with --as",
+        )
 
 
 def _commit(
@@ -151,6 +167,8 @@ def _commit(
     digest = taken.digest if taken else None
     tree: Manifest | None = read_manifest(store.layout.engines, digest) if digest else None
     plan = plan.model_copy(update={"engine": plan.engine.model_copy(update={"snapshot": digest})})
+    if same := _recorded(store, plan, digest):
+        return same
     intent = intent_of(plan, None, with_edits(engine.read, tree, dict(engine.roots)))
     source = str(profile.path)
 
@@ -161,6 +179,15 @@ def _commit(
     bundle = Bundle({**render(plan, store.layout).files, **_record(keeping)})
     text = profile.text.encode()
     return store.commit(text, plan, bundle, snapshot_digest=digest, by=by, why=why, source=source, lock=lock).number
+
+
+def _recorded(store: Store, plan: Plan, digest: str | None) -> int | None:
+    """The generation that an adoption, killed before its end, had written already."""
+    last = max(store.numbers(), default=None)
+    done = {event.generation for event in store.journal.events() if event.what == ADOPTED}
+    if last is None or last in done or store.verify(last):
+        return None
+    return last if store.generation(last).seal.digest == plan_digest(plan, digest) else None
 
 
 def _keep_secrets(store: Store, keeping: Keeping) -> None:

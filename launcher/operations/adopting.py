@@ -30,6 +30,7 @@ from launcher.knobs import EngineKnobs, Unknown, find_env
 from launcher.operations.adopted_engine import AdoptedEngine, engine_of
 from launcher.operations.adopted_profile import AdoptedProfile, make_profile, write_profile
 from launcher.operations.adopted_writing import Keeping, keep
+from launcher.operations.handover import ADOPTED
 from launcher.plan import Plan
 from launcher.store import Store, deployments, layout, who
 from launcher.store.names import require_name
@@ -90,14 +91,13 @@ def adopt(
     store = Store(layout(deployment))
     _require_new(store)
     path = (profile or Path(f"{deployment}.yaml")).absolute()
-    if path.exists() and not force and not dry_run:
-        raise InputError(f"{path} is there already", hint="name another with -o PROFILE, or --force overwrites it")
     accounts = _accounts(group)
     engine = engine_of(group, next(iter(accounts.values()), None))
     keeping = Keeping.of(store, group, accounts)
     plan = plan_of(deployment, group, keeping.files, engine=engine.use, accounts=accounts)
     servers = tuple(_server(n, f, keeping.files.get(n, {}), engine) for n, f in zip(names(group), group, strict=True))
     made = make_profile(deployment, group, keeping.files, engine, plan, path)
+    _require_free(made, force=force or dry_run)
     number = None
     if not dry_run:
         number = keep(store, keeping, plan, engine, made, called=called, by=who(), why=why)
@@ -139,16 +139,25 @@ def read_script(
         raise InputError(f"{path} starts no server that can be read", hint=f"pdlaunch adopt --script {path}")
     deployment = name or deployment_name(group)
     target = profile.absolute()
-    if target.exists() and not force and not dry_run:
-        raise InputError(f"{target} is there already", hint="name another with -o PROFILE, or --force overwrites it")
     engine = engine_of(group, None)
     plan = plan_of(deployment, group, {}, engine=engine.use, accounts={})
     made = make_profile(deployment, group, {}, engine, plan, target)
+    _require_free(made, force=force or dry_run)
     if not dry_run:
         write_profile(made)
     return ReadScript(
         path, reading, made, tuple(_server(n, f, {}, engine) for n, f in zip(names(group), group, strict=True))
     )
+
+
+def _require_free(profile: AdoptedProfile, *, force: bool) -> None:
+    """Raise InputError where another text than this lies at the profile's path."""
+    if force or not profile.path.exists():
+        return
+    if not profile.path.is_file() or profile.path.read_bytes() != profile.text.encode():
+        raise InputError(
+            f"{profile.path} is there already", hint="name another with -o PROFILE, or --force overwrites it"
+        )
 
 
 def _group(pids: Collection[int], proc: Path) -> tuple[Found, ...]:
@@ -177,19 +186,24 @@ def _way(found: Found) -> str:
 
 
 def _taken() -> list[tuple[int, str]]:
-    """Pid and deployment of every process that was adopted and still runs."""
+    """Pid and deployment of every process that was adopted and still runs; an adoption that was killed is not done."""
     found = []
     for name in deployments():
-        state = layout(name).state
-        if adopted(state):
-            found += [(p.pid, name) for p in look(state).values() if p.service is not None]
+        store = Store(layout(name))
+        marked = adopted(store.layout.state)
+        done = next((e for e in reversed(store.journal.events()) if e.what == ADOPTED), None) if marked else None
+        pids = done.details.get("pids") if done else None
+        if isinstance(pids, dict) and set(pids.values()) <= {pid for pid, _ in marked}:
+            found += [(p.pid, name) for p in look(store.layout.state).values() if p.service is not None]
     return found
 
 
 def _require_new(store: Store) -> None:
     """Raise InputError where a deployment of that name runs already."""
     name = store.layout.deployment
-    running: list[Proc] = [proc for procs in look(store.layout.state).services.values() for proc in procs]
+    marked = adopted(store.layout.state)
+    every = [proc for procs in look(store.layout.state).services.values() for proc in procs]
+    running: list[Proc] = [proc for proc in every if (proc.pid, proc.started) not in marked]
     if running:
         raise InputError(f"{name} runs already (pid {running[0].pid})", hint="give this one another name: --name NAME")
 

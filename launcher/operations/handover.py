@@ -80,10 +80,8 @@ def settle_units(generation: Generation, store: Store, report: Report, *, back: 
 
 
 def _adopted(store: Store) -> Generation | None:
-    """The generation that was adopted last, where it is still there."""
-    there = store.numbers()
-    number = next((e.generation for e in reversed(store.journal.events()) if e.what == ADOPTED), None)
-    return store.generation(number) if number in there and number is not None else None
+    """The newest generation that was adopted and is still there."""
+    return next((g for g in reversed(store.generations()) if (g.path / NAME).is_file()), None)
 
 
 def _units(found: Adoption, names: Collection[str]) -> tuple[OldUnit, ...]:

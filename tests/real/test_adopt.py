@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -28,8 +29,10 @@ from launcher.operations.status import status
 from launcher.operations.up import up
 from launcher.plan import DIGEST, MARK
 from launcher.store import Store, layout, named
+from launcher.store.files import remove_tree
 
 from ..deployments import Told, until
+from ..unit.store.crash import count, killed_at
 
 pytestmark = pytest.mark.real
 
@@ -343,3 +346,38 @@ def test_a_pair_behind_the_real_router_is_one_deployment(
     assert arrived.proven.edges == 1
     assert (status(store).state, status(store).remark) == ("ok", None)
     assert [pid for pid in pids if pid in Processes()] == []
+
+
+def test_killed_anywhere_it_is_completed_by_the_same_again(old: Old, free_port: Callable[[], int]) -> None:
+    """Eight random points, other ones on every run; all of them with PDLAUNCH_TEST_POINTS=all."""
+    by_script(old, free_port())
+    pids = old.pids()
+    store = Store(layout("tiny"))
+    profile = old.folder / "tiny.yaml"
+
+    def begin() -> None:
+        remove_tree(store.layout.state)
+        profile.unlink(missing_ok=True)
+
+    def again() -> Adopting:
+        return adopt(pids=pids, name="tiny", called="before", profile=profile)
+
+    total = count(again)
+    wanted = os.environ.get("PDLAUNCH_TEST_POINTS", "8")
+    every = range(1, total + 1)
+    assert total > 60
+    for point in every if wanted == "all" else sorted(random.sample(every, min(int(wanted), total))):
+        begin()
+        killed_at(point, again)
+        assert old.pids() == pids, point
+        seen = status(store)
+        assert (seen.state in ("ok", "empty"), [s.pid for s in seen.services]) == (True, pids[: len(seen.services)]), (
+            point
+        )
+        if any(event.what == "adopted" for event in store.journal.events()):
+            continue
+        assert again().generation == store.current(), point
+        assert named(store) == {"before": store.current()}, point
+        assert (status(store).state, old.pids(), profile.is_file()) == ("ok", pids, True), point
+        assert [p for n in store.numbers() for p in store.verify(n)] == [], point
+        assert not list(store.layout.state.rglob("*.tmp")), point

@@ -115,6 +115,8 @@ def test_a_script_is_read_and_written_as_a_profile(tmp_path: Path) -> None:
     made = yaml.safe_load(profile.read_text())
     assert (made["name"], made["aggregated"]["port"]) == ("tiny", 31000)
     assert made["engine"]["env"] == {"SGLANG_LOG_MS": "5"}
+    read_script(script, profile=profile)  # the same text is no loss
+    profile.write_text("mine")
     with pytest.raises(InputError, match=r"new\.yaml is there already"):
         read_script(script, profile=profile)
     read_script(script, profile=profile, force=True)
