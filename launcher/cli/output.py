@@ -14,13 +14,39 @@ from pydantic import BaseModel
 from launcher.errors import InputError, PdlaunchError, Problem
 
 
+class LastLine:
+    """The line of a terminal that is redrawn while something works; what is printed for good takes its place."""
+
+    def __init__(self) -> None:
+        self._drawn = False
+
+    def draw(self, text: str) -> None:
+        """Put `text` in place of the line; a terminal that is gone is no reason to stop."""
+        try:
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
+        except OSError:
+            return
+        self._drawn = bool(text)
+
+    def clear(self) -> None:
+        """Take the line away, if there is one."""
+        if self._drawn:
+            self.draw("")
+
+
+last_line = LastLine()
+
+
 def say(text: str = "") -> None:
     """A line of data, on stdout."""
+    last_line.clear()
     sys.stdout.write(text + "\n")
 
 
 def note(text: str = "") -> None:
     """A line beside the data, on stderr; a terminal that is gone is no reason to stop."""
+    last_line.clear()
     try:
         sys.stderr.write(text + "\n")
         sys.stderr.flush()

@@ -6,7 +6,7 @@ import datetime as dt
 import shutil
 import sys
 
-from launcher.cli.output import duration, note
+from launcher.cli.output import duration, last_line, note
 from launcher.operations.events import Event, Report
 
 _SUBJECT = 10
@@ -38,21 +38,12 @@ class _Terminal:
             self._passing[event.subject] = event
         else:
             self._passing.pop(event.subject, None)
-            self._draw(_line(event) + "\n")
-        self._draw("  ".join(self._short(e) for e in self._passing.values()))
+            note(_line(event))
+        under_way = "  ".join(map(_short, self._passing.values()))
+        last_line.draw(under_way[: shutil.get_terminal_size().columns - 1])
 
-    @staticmethod
-    def _short(event: Event) -> str:
-        took = f" {duration(event.seconds)}" if event.seconds is not None else ""
-        left = f" (about {duration(event.eta)} left)" if event.eta else ""
-        return f"{event.subject}: {event.text}{took}{left}"
 
-    @staticmethod
-    def _draw(text: str) -> None:
-        width = shutil.get_terminal_size().columns - 1
-        shown = text if text.endswith("\n") else text[:width]
-        try:
-            sys.stderr.write(f"\r\x1b[K{shown}")
-            sys.stderr.flush()
-        except OSError:
-            return  # the terminal is gone; the operation goes on
+def _short(event: Event) -> str:
+    took = f" {duration(event.seconds)}" if event.seconds is not None else ""
+    left = f" (about {duration(event.eta)} left)" if event.eta else ""
+    return f"{event.subject}: {event.text}{took}{left}"

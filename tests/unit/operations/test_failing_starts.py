@@ -10,6 +10,7 @@ import pytest
 from launcher.errors import PdlaunchError, ProbeFailedError
 from launcher.operations.driving import backend_of
 from launcher.operations.loading import StartFailedError
+from launcher.store import Store
 
 from ...deployments import Deployment
 
@@ -132,3 +133,18 @@ def test_a_taken_port_leaves_alone_what_serves(agg: Deployment) -> None:
     assert (agg.state, agg.pids, agg.status.generation) == ("ok", before, 1)
     agg.settings["aggregated"]["port"] = port
     assert agg.up().arrived is None
+
+
+def test_what_was_recorded_and_never_begun_is_no_failure(agg: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_room(*_: object, **__: object) -> None:
+        raise PdlaunchError("no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "begin", no_room)
+        with pytest.raises(PdlaunchError):
+            agg.up()
+    seen = agg.status
+    assert (seen.state, seen.generation, seen.remark) == ("stopped", 1, "recorded, but never started")
+    assert seen.next == "pdlaunch up PROFILE"
+    agg.up()
+    assert (agg.state, agg.store.numbers()) == ("ok", (1,))
