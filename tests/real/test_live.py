@@ -21,6 +21,8 @@ from launcher.observe.live import LiveService, live
 from launcher.operations.adopting import adopt
 from launcher.operations.drifting import drift
 from launcher.operations.driving import backend_of
+from launcher.operations.events import silent
+from launcher.operations.rollback import rollback
 
 from ..deployments import Deployment, until
 
@@ -220,6 +222,14 @@ def test_edits_in_the_checkout_that_do_not_run(agg: Deployment, tmp_path: Path) 
     assert [d["name"] for d in data["differences"]] == ["launcher/simulator/new.py", "launcher/simulator/tally.py"]
     assert [d["brought"]["why"] for d in data["differences"]] == ["hot edit", "hot edit"]
     assert (code, findings(data)) == (3, [])
+
+    rollback(agg.store, 1, silent, why="back at noon")
+    code, data = diff(agg, "1")
+    assert (code, data["differences"], findings(data)) == (0, [], [])
+    assert [e["name"] for e in data["live"]["checkout"]["edited"]] == [
+        "launcher/simulator/new.py",
+        "launcher/simulator/tally.py",
+    ], "the hot edit is still in the checkout, and does not run"
 
 
 def test_an_edited_snapshot_is_code_that_nobody_recorded(agg: Deployment) -> None:
