@@ -8,12 +8,13 @@ from pathlib import Path
 
 from launcher.errors import InputError, Problem
 from launcher.knobs import EngineKnobs, harvest, harvest_router
+from launcher.knobs.catalogue import catalogue
 from launcher.lock import is_lock_file
 from launcher.observe.machine import account
 from launcher.operations.facts import Gathered, gather
 from launcher.plan import Facts, Plan, resolve
 from launcher.profile import Examined, Loaded, examine, faulty, waive
-from launcher.rules import check_names, check_values, judge_profile, simulator_knobs
+from launcher.rules import Known, check_declared, check_names, check_values, judge_profile, simulator_knobs
 from launcher.store import cache_dir
 
 
@@ -52,12 +53,11 @@ def check(path: Path, *, backend: str | None = None) -> Checked:
     loaded = examined.loaded
     gathered = gather(loaded)
     engine, router = _knobs(loaded, gathered)
+    today = dt.datetime.now().astimezone().date()
+    known = Known(catalogue(cache_dir() / "knobs"), engine, gathered.facts.machine.gpus or (), today)
     against = [*check_names(loaded, engine, router), *check_values(loaded, engine, router)] if engine else []
-    problems = waive(
-        loaded,
-        [*examined.problems, *map(loaded.problem, gathered.findings), *judge_profile(loaded), *against],
-        dt.datetime.now().astimezone().date(),
-    )
+    told = [*examined.problems, *map(loaded.problem, gathered.findings), *judge_profile(loaded), *against]
+    problems = waive(loaded, [*told, *check_declared(loaded, known, told)], today)
     negatable = frozenset(name for name, flag in engine.flags.items() if flag.negations) if engine else frozenset()
     facts = gathered.facts.model_copy(update={"negatable": negatable})
     wrong = any(p.severity == "error" for p in problems)

@@ -1,8 +1,9 @@
-"""Rules: settings against each other, and names and values against what an engine knows.
+"""Rules: settings against each other, names and values against what an engine knows, and against what was declared.
 
 A rule is one small function with its code, its source, and a good and a bad example.
 """
 
+from launcher.rules.declared import Known, check_declared
 from launcher.rules.judging import RULES, judge, judge_profile
 from launcher.rules.names import check_names
 from launcher.rules.rule import Hit, Rule
@@ -13,9 +14,11 @@ from launcher.rules.view import ServiceView, View
 __all__ = [
     "RULES",
     "Hit",
+    "Known",
     "Rule",
     "ServiceView",
     "View",
+    "check_declared",
     "check_names",
     "check_values",
     "judge",

@@ -49,11 +49,11 @@ class Compiled:
             return None
 
     def _store(self, key: str, found: Shipped) -> None:
-        if self._path is None:
-            return
+        if self._path is None or not self._path.parent.parent.is_dir():
+            return  # to look something up makes no cache where nothing else has made one
         content = _FORM.dump_json((key, found), exclude_defaults=True)
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._path.parent.mkdir(exist_ok=True)
             handle, temporary = tempfile.mkstemp(dir=self._path.parent, prefix=".catalogue-")
             with os.fdopen(handle, "wb") as file:
                 file.write(content)

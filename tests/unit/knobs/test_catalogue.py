@@ -168,6 +168,13 @@ def test_what_is_kept_is_what_was_read_and_one_changed_byte_is_read_again(tmp_pa
     assert Compiled(cache).entries([source])["X_MINE"][2].about == "ours"
 
 
+def test_to_look_something_up_makes_no_cache_where_there_is_none(tmp_path: Path) -> None:
+    source = tmp_path / "k.yaml"
+    source.write_text(MINE)
+    assert set(Compiled(tmp_path / "cache" / "knobs").entries([source])) == {"X_MINE"}
+    assert [path.name for path in tmp_path.iterdir()] == ["k.yaml"]
+
+
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff" * 90])
 def test_a_damaged_cache_is_written_anew(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "catalogue.compiled").write_bytes(content)
