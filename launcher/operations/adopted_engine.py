@@ -94,9 +94,17 @@ def _sglang(
             nixl=environment.version_of("nixl", "nixl-cu13", "nixl-cu12") if environment else None,
             router=router_version,
         ),
-        harvest(package, cache_dir=cache_dir() / "knobs") if package else None,
+        _knobs(package),
         front_knobs,
     )
+
+
+def _knobs(package: Path | None) -> EngineKnobs | None:
+    """What the engine knows of names; None for one whose declarations cannot be read, which is no reason to refuse."""
+    try:
+        return harvest(package, cache_dir=cache_dir() / "knobs") if package else None
+    except InputError:
+        return None
 
 
 def _path(server: Found) -> Iterator[Path]:

@@ -18,6 +18,7 @@ import pytest
 
 from launcher.adopt import find
 from launcher.adopt.process import Processes
+from launcher.engines import CPU_ENGINE_ARGS, CPU_ENGINE_ENV, install_cpu
 from launcher.errors import InputError
 from launcher.observe.http import Endpoint
 from launcher.operations.adopting import Adopting, adopt
@@ -381,3 +382,40 @@ def test_killed_anywhere_it_is_completed_by_the_same_again(old: Old, free_port: 
         assert (status(store).state, old.pids(), profile.is_file()) == ("ok", pids, True), point
         assert [p for n in store.numbers() for p in store.verify(n)] == [], point
         assert not list(store.layout.state.rglob("*.tmp")), point
+
+
+def test_a_real_engine_is_taken_over_and_started_again_to_the_byte(
+    old: Old, free_port: Callable[[], int], installed_engines: Path
+) -> None:
+    engine = install_cpu(installed_engines, progress=lambda _step, _text: None, wait=True)
+    port = free_port()
+    flags = [
+        f"--{flag} {value}".strip() for flag, (value, _) in CPU_ENGINE_ARGS.items() if "disaggregation" not in flag
+    ]
+    path = old.folder / "real.sh"
+    path.write_text(
+        "".join(f"export {name}={value}\n" for name, (value, _) in CPU_ENGINE_ENV.items())
+        + f"exec {engine.venv}/bin/python -m sglang.launch_server --model-path {engine.model} "
+        f"--served-model-name tiny --chunked-prefill 128 --sleep-on-idle --port {port} {' '.join(flags)}\n"
+    )
+    old.start(["/bin/bash", str(path)], BASE, port)
+    until(lambda: Endpoint("127.0.0.1", port).get("/health").ok, "the old engine serves", seconds=240)
+    (pid,) = old.pids()
+    before = running(pid)
+
+    done = taken_over(old)
+    assert old.pids() == [pid]
+    server = done.servers[0]
+    assert (server.found.role, done.engine.use.kind) == ("aggregated", "cpu")
+    assert ("--chunked-prefill", "written in full: chunked-prefill-size") in [(x.what, x.why) for x in server.left]
+    assert [p for p in done.profile.problems if p.severity == "error"] == []
+    store = Store(layout("tiny"))
+    assert store.generation(1).seal.engine is not None
+    assert (status(store).state, status(store).services[0].pid) == ("ok", pid)
+
+    restart(store, (), silent)
+    assert pid not in Processes()
+    now = status(store).services[0].pid
+    assert now is not None
+    words_now, environ_now, folder_now = running(now)
+    assert (words_now, environ_now | {"PWD": ""}, folder_now) == (before[0], before[1] | {"PWD": ""}, before[2])
