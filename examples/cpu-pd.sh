@@ -15,7 +15,7 @@ url=$($pdlaunch status -d cpu-tiny --json | .venv/bin/python -c 'import json, sy
 cat >&2 <<END
 
 That came token by token from the decode server; its weights are random, so it means nothing.
-  look   $pdlaunch status;  $pdlaunch logs -f
+  look   $pdlaunch status -d cpu-tiny;  $pdlaunch logs -d cpu-tiny -f
   ask    .venv/bin/python examples/ask.py $url "..."
   stop   $pdlaunch down -d cpu-tiny
 END
