@@ -6,7 +6,7 @@ import http.client
 import json
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -39,6 +39,8 @@ class Endpoint:
 
     host: str
     port: int
+    key: str | None = field(default=None, repr=False)
+    """What the server asks clients for, where it was started with ``--api-key``."""
 
     @property
     def url(self) -> str:
@@ -61,7 +63,7 @@ class Endpoint:
         for a status other than 200.
         """
         with closing(self._connect(timeout)) as connection:
-            connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+            connection.request("POST", path, json.dumps(body), self._headers(body=True))
             response = connection.getresponse()
             if response.status != 200:
                 raise ValueError(f"{response.status}: {response.read().decode(errors='replace')[:500]}")
@@ -75,12 +77,15 @@ class Endpoint:
     def _ask(self, method: str, path: str, body: str | None, timeout: float) -> Answer:
         try:
             with closing(self._connect(timeout)) as connection:
-                headers = {"Content-Type": "application/json"} if body is not None else {}
-                connection.request(method, path, body, headers)
+                connection.request(method, path, body, self._headers(body=body is not None))
                 response = connection.getresponse()
                 return Answer(response.status, response.read().decode(errors="replace"))
         except (OSError, http.client.HTTPException) as error:
             return Answer(0, str(error) or type(error).__name__, refused=isinstance(error, ConnectionRefusedError))
+
+    def _headers(self, *, body: bool) -> dict[str, str]:
+        kind = {"Content-Type": "application/json"} if body else {}
+        return kind | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
 
     def _connect(self, timeout: float) -> http.client.HTTPConnection:
         return http.client.HTTPConnection(_reachable(self.host), self.port, timeout=timeout)

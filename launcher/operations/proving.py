@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
-from launcher.errors import ProbeFailedError
+from launcher.errors import PdlaunchError, ProbeFailedError
 from launcher.observe.http import Endpoint
 from launcher.operations.events import Event, Report
 from launcher.operations.loading import INTERVAL, StartFailedError
@@ -14,6 +15,8 @@ from launcher.probe.ladder import parse, rungs
 from launcher.probe.prompt import first_length
 from launcher.probe.tokens import NEW_TOKENS, Proof, Server, ask, ask_edges
 
+KEY = "--api-key"
+"""The flag by which SGLang asks clients for a key; without it the first prompt is answered with 401."""
 _ROOM = NEW_TOKENS + 8
 """Tokens kept free of the context for the answer and what a template adds."""
 
@@ -99,12 +102,28 @@ def _wait_router(router: Server, deadline: float) -> None:
 
 def _door(plan: Plan) -> Server | None:
     router = plan.service("router")
-    return _server(router) if router else None
+    if router is None:
+        return None
+    # A router without a key of its own hands the client's on to its workers.
+    key = next(filter(None, map(key_of, (router, *plan.services))), None)
+    return Server(router.name, Endpoint(router.host, router.ports["http"], key))
 
 
 def _server(service: Service) -> Server:
-    endpoint = Endpoint(service.host, service.ports["http"])
+    endpoint = Endpoint(service.host, service.ports["http"], key_of(service))
     return Server(service.name, endpoint, service.ports.get("bootstrap"))
+
+
+def key_of(service: Service) -> str | None:
+    """What `service` asks clients for, from the file that its command reads it from; None where it asks for nothing.
+
+    Raises PdlaunchError for a file that cannot be read.
+    """
+    file = next((secret.file for secret in service.secrets if secret.name == KEY), None)
+    try:
+        return Path(file).read_text(encoding="utf-8").rstrip("\n") if file else None
+    except OSError as error:
+        raise PdlaunchError(f"cannot read the key of {service.name}: {file}: {error.strerror}") from error
 
 
 def _left(deadline: float) -> float:

@@ -149,3 +149,26 @@ def test_the_load_over_all_ranks(free_port: Callable[[], int], answer: tuple[int
         found = load(Endpoint("127.0.0.1", port))
     assert found == expected
     assert found is None or found.busy == (found.running + found.queued > 0)
+
+
+def test_a_key_is_sent_with_each_request_and_shown_nowhere() -> None:
+    seen: list[str | None] = []
+
+    class Asking(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append(self.headers["Authorization"])
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Asking) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        endpoint = Endpoint("127.0.0.1", server.server_port, "s3cret")
+        assert endpoint.get("/x").ok
+        assert Endpoint("127.0.0.1", server.server_port).get("/x").ok
+        server.shutdown()
+    assert seen == ["Bearer s3cret", None]
+    assert "s3cret" not in repr(endpoint)
