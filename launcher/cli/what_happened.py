@@ -1,4 +1,4 @@
-"""What happened: history."""
+"""What happened: diff, history, explain."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from launcher.cli import views
 from launcher.cli.diff_command import diff
+from launcher.cli.knobs_commands import explain
 from launcher.cli.options import Deployment, Json
 from launcher.cli.output import note, print_json, say
 
@@ -46,4 +47,4 @@ def history(
     return 0
 
 
-COMMANDS: dict[str, Callable[..., int]] = {"diff": diff, "history": history}
+COMMANDS: dict[str, Callable[..., int]] = {"diff": diff, "history": history, "explain": explain}
