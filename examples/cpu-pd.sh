@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-./install.sh
+deploy/install.sh
 pdlaunch=.venv/bin/pdlaunch
 $pdlaunch engine install cpu
 $pdlaunch up profiles/cpu-tiny.yaml -m "first try"

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-./install.sh dev
+deploy/install.sh dev
 export PATH="$PWD/.venv/bin:$PATH"
 
 ruff check

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Make .venv and put pdlaunch into it, from this checkout (editable). Safe to repeat: done work is found done.
-#   ./install.sh        what running needs
-#   ./install.sh dev    and what developing needs
+#   deploy/install.sh        what running needs
+#   deploy/install.sh dev    and what developing needs
 # Takes python3, or the one that $PYTHON names; 3.11 or newer.
 set -euo pipefail
-cd -P "$(dirname "${BASH_SOURCE[0]}")"
+cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 
 group=${1:-}
-[[ $group == "" || $group == dev ]] || { echo "usage: ./install.sh [dev]" >&2; exit 2; }
+[[ $group == "" || $group == dev ]] || { echo "usage: deploy/install.sh [dev]" >&2; exit 2; }
 base=${PYTHON:-python3}
 
 "$base" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || {
