@@ -82,7 +82,7 @@ def deviations(expected: Expected, now: LiveService) -> tuple[Finding, ...]:
 
 
 def _command(expected: Expected, main: LiveProcess) -> Iterator[Finding]:
-    name, pid, words = expected.service.name, main.proc.pid, expected.service.words()
+    name, pid, words = expected.service.name, main.proc.pid, completed(expected)
     if main.proc.cmdline == words:
         return
     if main.renamed and len(words) > 1:
@@ -90,10 +90,24 @@ def _command(expected: Expected, main: LiveProcess) -> Iterator[Finding]:
         yield Finding("unchecked", name, told, pid=pid)
         return
     size = len(expected.service.argv[0].words)
-    old, new = flags(words, size), flags(without_keys(main.proc.cmdline), size)
+    old, new = flags(without_keys(words), size), flags(without_keys(main.proc.cmdline), size)
     for flag in dict.fromkeys((*old, *new)):
         if old.get(flag) != new.get(flag):
             yield Finding("changed", name, f"args {flag}", old.get(flag), new.get(flag), pid)
+    wanted, given = flags(words, size), flags(main.proc.cmdline, size)
+    for flag in sorted(old.keys() & new.keys()):
+        if old[flag] == new[flag] and wanted[flag] != given[flag]:
+            yield Finding("changed", name, f"secret --{flag} is another than its file holds now", pid=pid)
+
+
+def completed(expected: Expected) -> tuple[str, ...]:
+    """The command as its process receives it: a flag whose value is a secret has it, as far as its file can be read."""
+    words: list[str] = []
+    for argument in expected.service.argv:
+        *first, last = argument.words
+        value = expected.secrets.get(last.removesuffix("=")) if last.startswith("--") else None
+        words += [*first, last] if value is None else [*first, last + value] if last.endswith("=") else [last, value]
+    return tuple(words)
 
 
 def flags(words: Collection[str], size: int) -> Mapping[str, str]:
@@ -149,7 +163,7 @@ def _variables(expected: Expected, main: LiveProcess) -> Iterator[Finding]:
     for secret, value in expected.secrets.items():
         if value is None:
             yield Finding("unchecked", name, f"secret {secret}: its file cannot be read", pid=pid)
-        elif now.get(secret) != value:
+        elif not secret.startswith("--") and now.get(secret) != value:
             what = "is not set" if secret not in now else "is another than its file holds now"
             yield Finding("changed", name, f"secret {secret} {what}", pid=pid)
 

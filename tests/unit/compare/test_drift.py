@@ -10,6 +10,7 @@ from launcher.backends.processes import Proc
 from launcher.compare.drift import WORDS, Expected, Finding, deviations, flags, port_findings, without_keys
 from launcher.observe.live import LiveProcess, LiveService
 from launcher.observe.sockets import Listener
+from launcher.plan import Argument
 
 from .making import service
 
@@ -73,6 +74,23 @@ def test_a_key_on_the_command_line_is_not_repeated() -> None:
         without_keys(words)[-2],
         f"--admin-api-key={without_keys(words)[-2]}",
     )
+
+
+@pytest.mark.parametrize("flag", ["--api-key", "--api-key="])
+def test_a_flag_whose_value_is_a_secret_is_compared_and_not_repeated(flag: str) -> None:
+    keyed = SERVICE.model_copy(update={"argv": (*SERVICE.argv, Argument(words=(flag,), origin=SERVICE.argv[0].origin))})
+
+    def told(key: str) -> list[str]:
+        given = (f"{flag}{key}",) if flag.endswith("=") else (flag, key)
+        main = process(10, *SERVICE.words(), *given)
+        now = LiveService("decode-0", main, (), supervised=True)
+        secrets = {"--api-key": "hunter2"}
+        return [f"{f.kind}: {f}" for f in deviations(Expected(keyed, ENV, secrets, "/usr/bin/python3"), now)]
+
+    assert told("hunter2") == []
+    assert told("hunter3") == [
+        "changed: decode-0 (pid 10)  secret --api-key is another than its file holds now",
+    ]
 
 
 def test_a_renamed_process_is_compared_by_the_rest_and_it_says_so() -> None:
