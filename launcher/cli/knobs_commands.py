@@ -77,7 +77,7 @@ def _undeclared(wanted: list[str], profile: Path | None, *, json: bool) -> int:
 
 
 def explain(name: Name, deployment: Deployment = None, profile: InProfile = None, json: Json = False) -> int:
-    """Show what is known of a knob or a rule: the value here, what is safe, who says so, where the engine reads it."""
+    """Show what is known of a knob or a rule: its value here, what is safe, and who says so."""
     from launcher.cli import knobs_view
     from launcher.rules import RULES
 

@@ -76,11 +76,10 @@ def _value(name: str, given: str | None, found: tuple[str, ...]) -> str:
         return given
     if len(found) == 1:
         return found[0]
-    said = f"has several values of {name}: {', '.join(found)}" if found else f"says nothing of {name}"
-    raise InputError(
-        f"which value? the profile {said}" if found else f"which value of {name}?",
-        hint=f'pdlaunch declare {name} --value {found[0] if found else "VALUE"} --why "..."',
-    )
+    several = f"which value? the profile has several of {name}: {', '.join(found)}"
+    said = several if found else f"which value of {name}?"
+    hint = f'pdlaunch declare {name} --value {found[0] if found else "VALUE"} --why "..."'
+    raise InputError(said, hint=hint)
 
 
 def _listed(safe: str | tuple[str, ...] | None) -> tuple[str, ...]:
