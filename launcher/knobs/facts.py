@@ -12,14 +12,14 @@ from typing import NamedTuple, TypeAlias
 
 
 class Place(NamedTuple):
-    """A line of the engine's source; `file` is relative to the package, with forward slashes."""
+    """A line of the engine's source; `file` is relative to the package, with forward slashes. Line 0: a binary."""
 
     file: str
     line: int
 
     def __str__(self) -> str:
-        """``file:line``, as an editor takes it."""
-        return f"{self.file}:{self.line}"
+        """``file:line``, as an editor takes it; the file alone where it has no lines."""
+        return f"{self.file}:{self.line}" if self.line else self.file
 
     @property
     def part(self) -> str:
@@ -168,8 +168,9 @@ class Remark(NamedTuple):
 
     code: str
     """What kind of remark it is: ``unread`` (nothing in the server reads it), ``read-as`` (it reads another name),
-    ``by-name`` (read by a computed name, if at all), ``elsewhere`` (left to a library), ``overwritten``, ``platform``
-    (read only by code for others than NVIDIA), ``renamed``, ``flipped`` (renamed to the opposite), ``removed``."""
+    ``by-name`` (read by a computed name, if at all), ``compiled`` (only a compiled library has its name), ``elsewhere``
+    (left to a library), ``overwritten``, ``platform`` (read only by code for others than NVIDIA), ``renamed``,
+    ``flipped`` (renamed to the opposite), ``removed``."""
     text: str
     place: Place | None = None
 
@@ -235,6 +236,9 @@ class EngineKnobs:
     dynamic: tuple[DynamicRead, ...] = ()
     mentions: Mapping[str, Place] = field(default_factory=dict)
     """Names of the engine's namespace that its texts mention and no code declares or reads, with one place."""
+    compiled: Mapping[str, Place] = field(default_factory=dict)
+    """Texts of the engine's namespace in its compiled libraries, whose source is not there: a name, or several glued
+    together, since not every compiler ends a text."""
     legacy_prefixes: Mapping[str, str] = field(default_factory=dict)
     """Prefixes that the engine rewrites at import, such as SGL_ to SGLANG_: the old name overwrites the new."""
     notes: tuple[Note, ...] = ()

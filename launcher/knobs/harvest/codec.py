@@ -66,7 +66,7 @@ def encode(fact: object) -> Any:
 
 def decode_knobs(row: list[Any]) -> EngineKnobs:
     """What `encode` made of the knobs of an engine."""
-    engine, version, flags, env, dynamic, mentions, prefixes, notes, whole = row
+    engine, version, flags, env, dynamic, mentions, compiled, prefixes, notes, whole = row
     return EngineKnobs(
         engine,
         version,
@@ -74,6 +74,7 @@ def decode_knobs(row: list[Any]) -> EngineKnobs:
         Rows(env[_MAPPING], _env),
         tuple(DynamicRead(Place(*place), *rest) for place, *rest in dynamic),
         {name: Place(*place) for name, place in mentions[_MAPPING].items()},
+        {name: Place(*place) for name, place in compiled[_MAPPING].items()},
         prefixes[_MAPPING],
         tuple(Note(Place(*place), text) for place, text in notes),
         whole,

@@ -130,6 +130,7 @@ def _with_uses(
         env=env,
         dynamic=tuple(found.dynamic),
         mentions={name: place for name, place in sorted(found.mentions.items()) if name not in env},
+        compiled=found.compiled,
         notes=tuple(dict.fromkeys((*declared.notes, *listing.notes, *found.notes))),
         whole=True,
     )

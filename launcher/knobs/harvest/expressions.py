@@ -197,13 +197,12 @@ class Expressions(ABC):
         return self.value(node.body if self.value(node.test, scope) else node.orelse, scope)
 
     def _subscript(self, node: ast.Subscript, scope: Scope) -> object:
-        base = self.value(node.value, scope)
+        base: Any = self.value(node.value, scope)  # one that has no items raises TypeError, which `value` catches
         _only_plain(base, node)
         if isinstance(node.slice, ast.Slice):
             parts = (node.slice.lower, node.slice.upper, node.slice.step)
-            bounds = [None if part is None else self.value(part, scope) for part in parts]
-            return base[slice(*bounds)]  # type: ignore[index]  # a base without slices raises TypeError, caught above
-        return base[self.value(node.slice, scope)]  # type: ignore[index]  # likewise
+            return base[slice(*(None if part is None else self.value(part, scope) for part in parts))]
+        return base[self.value(node.slice, scope)]
 
     def _namedexpr(self, node: ast.NamedExpr, scope: Scope) -> object:
         value = self.value(node.value, scope)

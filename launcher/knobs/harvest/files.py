@@ -11,6 +11,8 @@ from launcher.knobs.facts import Note, Place
 PYTHON = ".py"
 NATIVE = (".c", ".cc", ".cpp", ".cu", ".cuh", ".h", ".hip", ".hpp", ".inl", ".mm")
 
+COMPILED = ".so"
+
 
 class Listing:
     """The sources of a tree by relative path, with their state, and notes on what could not be listed."""
@@ -40,7 +42,7 @@ class Listing:
             try:
                 if entry.is_dir():
                     yield from self._walk(entry.path, f"{prefix}{entry.name}/")
-                elif entry.name.endswith((PYTHON, *NATIVE)):
+                elif entry.name.endswith((PYTHON, *NATIVE, COMPILED)):
                     yield prefix + entry.name, entry.stat()
             except OSError as error:
                 self.notes.append(Note(Place(prefix + entry.name, 1), f"cannot be read: {error.strerror}"))

@@ -82,15 +82,13 @@ def from_function(
     """The helper that a function is, since its parameter decides which variable is read."""
     function = found.function
     names = parameters(function)
-    static = not isinstance(function, ast.Lambda) and any(
-        source_of(d) == "staticmethod" for d in function.decorator_list
-    )
+    static = any(source_of(each) == "staticmethod" for each in function.decorator_list)
     names = names[1:] if owner is not None and not static else names
     vararg = function.args.vararg
     is_vararg = vararg is not None and vararg.arg == found.parameter
     given = default if default in names else ("default" if "default" in names else None)
     return Helper(
-        name=function.name if not isinstance(function, ast.Lambda) else "",
+        name=function.name,
         file=file,
         line=function.lineno,
         kind="function",

@@ -72,8 +72,7 @@ class Interpreter(Statements):
         if key not in self._modules:
             statements = module.about(name)
             if not statements:
-                submodule = self.tree.module(f"{module.name}.{name}") if module.package == module.name else None
-                return ModuleRef(submodule) if submodule else MISSING
+                return self._not_bound(module, name)
             self._busy.add(key)
             try:
                 scope = Scope(module)
@@ -83,12 +82,26 @@ class Interpreter(Statements):
                 self._busy.discard(key)
         return copied(self._modules[key])
 
+    def _not_bound(self, module: Module, name: str) -> object:
+        """A name that no statement of the module binds by itself: a submodule's, or one that came with a star."""
+        submodule = self.tree.module(f"{module.name}.{name}") if module.package == module.name else None
+        if submodule is not None:
+            return ModuleRef(submodule)
+        for star in module.about("*"):
+            source = self.tree.module(module.absolute(star)) if isinstance(star, ast.ImportFrom) else None
+            if source is not None and source is not module:
+                value = self.module_value(source, name)
+                if value is not MISSING:
+                    return value
+        return MISSING
+
     def imported(self, dotted: str, name: str) -> object:
         """What ``from dotted import name`` binds; a name from outside the tree stays a name."""
         module = self.tree.module(dotted)
         if module is None:
             return Symbol(f"{dotted}.{name}")
-        value = self.module_value(module, name)
+        # A package that is asked for a name which it is importing itself means its own submodule.
+        value = MISSING if (module.name, name) in self._busy else self.module_value(module, name)
         if value is MISSING:
             submodule = self.tree.module(f"{dotted}.{name}")
             return ModuleRef(submodule) if submodule else Opaque(f"{dotted}.{name}")

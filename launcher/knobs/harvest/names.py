@@ -32,7 +32,7 @@ class Known:
 class FromParameter:
     """Decided by the caller of `function`: `template` with `parameter` in it."""
 
-    function: FunctionNode
+    function: ast.FunctionDef | ast.AsyncFunctionDef
     parameter: str
     template: str
     each: bool = False
@@ -86,7 +86,7 @@ class Names:
             return self.resolve(node, frame)
         if isinstance(node, ast.Name):
             for function in frame.functions():
-                if node.id in all_parameters(function):
+                if node.id in all_parameters(function) and not isinstance(function, ast.Lambda):
                     return FromParameter(function, node.id, node.id, each=True)
         values = self._bindings.values(node, frame)
         items = [item for value in values or () for item in (value if isinstance(value, list | tuple | set) else ())]
@@ -120,9 +120,12 @@ class Names:
         free = free_names(node)
         for function in frame.functions():
             given = [name for name in all_parameters(function) if name in free and name not in ("self", "cls")]
-            if given:
-                usable = len(given) == 1 and given[0] in parameters(function) and _is_text_of(node, given[0])
-                return FromParameter(function, given[0], source_of(node)) if usable else Computed(pattern(node))
+            if not given:
+                continue
+            if isinstance(function, ast.Lambda) or len(given) > 1 or given[0] not in parameters(function):
+                return Computed(pattern(node))
+            is_text = _is_text_of(node, given[0])
+            return FromParameter(function, given[0], source_of(node)) if is_text else Computed(pattern(node))
         return self._one_step_back(node, frame) or Computed(pattern(node))
 
     def _one_step_back(self, node: ast.expr, frame: Frame) -> Resolution | None:
@@ -142,7 +145,9 @@ class Names:
         if isinstance(loop.iter, ast.Name) and isinstance(loop.target, ast.Name):
             for function in frame.functions():
                 kwarg = function.args.kwarg
-                if loop.iter.id in all_parameters(function) and (kwarg is None or kwarg.arg != loop.iter.id):
+                if isinstance(function, ast.Lambda) or (kwarg is not None and kwarg.arg == loop.iter.id):
+                    continue
+                if loop.iter.id in all_parameters(function):
                     return FromParameter(function, loop.iter.id, loop.target.id, each=True)
         return None
 

@@ -140,15 +140,16 @@ class _Scanner:
                 self.recorder.write(spot, first, second, "default" if method == "setdefault" else "set")
 
     def _update(self, spot: Spot, call: ast.Call) -> None:
-        given = [(ast.Constant(each.arg), each.value) for each in call.keywords if each.arg is not None]
+        for keyword in call.keywords:
+            if keyword.arg is not None:
+                self.recorder.write(spot, ast.Constant(keyword.arg), keyword.value, "set")
         for argument in call.args:
-            if isinstance(argument, ast.Dict) and None not in argument.keys:
-                pairs = zip(argument.keys, argument.values, strict=True)
-                given += [(key, value) for key, value in pairs if key is not None]  # type: ignore[misc]
-            else:
+            if not isinstance(argument, ast.Dict) or None in argument.keys:
                 self.recorder.dynamic(spot, None)
-        for key, value in given:
-            self.recorder.write(spot, key, value, "set")
+                continue
+            for key, value in zip(argument.keys, argument.values, strict=True):
+                if key is not None:
+                    self.recorder.write(spot, key, value, "set")
 
     def _registry(self, spot: Spot, name: str) -> None:
         """``envs.NAME`` with what follows it; a bare one is handed on to something that may read it."""

@@ -79,7 +79,10 @@ def _unread(knob: EnvKnob, knobs: Mapping[str, EnvKnob], found: Found) -> Iterat
             place = next(read.place for read in knobs[other].reads if read.place.part == "server")
             yield Remark("read-as", f"nothing reads it: the engine reads {other}", place)
             return
-    if knob.name in found.quoted:
+    compiled = next((place for text, place in found.compiled.items() if knob.name in text), None)
+    if compiled is not None:
+        yield Remark("compiled", "no source reads it, but a compiled library has its name", compiled)
+    elif knob.name in found.quoted:
         yield Remark("by-name", "read only where its name is computed, if at all", found.quoted[knob.name])
     elif knob.reads:
         parts = sorted({read.place.part for read in knob.reads})

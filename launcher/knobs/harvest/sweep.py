@@ -9,7 +9,7 @@ from pathlib import Path
 
 from launcher.knobs.facts import DynamicRead, Note, Place, Read, Write
 from launcher.knobs.harvest.environment import may_use
-from launcher.knobs.harvest.files import PYTHON
+from launcher.knobs.harvest.files import COMPILED, PYTHON
 from launcher.knobs.harvest.helpers import Helper, Helpers
 from launcher.knobs.harvest.native import scan_native
 from launcher.knobs.harvest.perfile import FileFacts, outdated
@@ -18,6 +18,7 @@ from launcher.knobs.harvest.scan import scan
 from launcher.knobs.harvest.source import SourceTree
 from launcher.knobs.harvest.uses import Uses
 
+_GLUED = re.compile(rb"SGL(?:ANG)?_[A-Z0-9_]{3,}")
 _WORTH_A_PROCESS = 4_000_000  # bytes of source; less is scanned before a Python has started
 _MOST_PROCESSES = 4  # each holds a share of the sources
 _OPENS = re.compile(rb"\s*\(")
@@ -34,8 +35,10 @@ class Found:
     notes: list[Note] = field(default_factory=list)
     mentions: dict[str, Place] = field(default_factory=dict)
     """Names of SGLang's namespace anywhere in Python files, comments included, with the first place."""
+    compiled: dict[str, Place] = field(default_factory=dict)
+    """Texts of that namespace in compiled libraries; see `EngineKnobs.compiled`."""
     quoted: dict[str, Place] = field(default_factory=dict)
-    """Of these, names that stand alone in quotes in the server's code: it may use them by value."""
+    """Of the mentions, names that stand alone in quotes in the server's code: it may use them by value."""
 
 
 def sweep(
@@ -156,6 +159,8 @@ class _Sweep:
             if file.endswith(PYTHON):
                 facts.names = _names_in(source)
                 sources[file] = source
+            elif file.endswith(COMPILED):
+                facts.names = {match.decode(): (0, 0) for match in _GLUED.findall(source)}
             else:
                 reads, dynamic = scan_native(source, file)
                 facts.uses = Uses(reads=reads, dynamic=dict.fromkeys(dynamic))
@@ -205,6 +210,9 @@ def joined(facts: Mapping[str, FileFacts]) -> Found:
             found.writes.setdefault(name, []).append(write)
         found.dynamic += each.uses.dynamic
         found.notes += each.notes
+        if file.endswith(COMPILED):
+            found.compiled |= {name: Place(file, 0) for name in each.names if name not in found.compiled}
+            continue
         for name, (first, quoted) in each.names.items():
             found.mentions.setdefault(name, Place(file, first))
             # The registry and its deprecations quote names without using them.

@@ -78,7 +78,7 @@ class Recorder:
         """A name that a caller decides makes a helper; any other is reported as computed."""
         made: list[Helper] = []
         match found:
-            case FromParameter() if not isinstance(found.function, ast.Lambda) and not self._is_registry:
+            case FromParameter() if not self._is_registry:
                 made = [self._function_helper(spot, found, operation, reader, default)]
             case FromField() if not self._is_registry or operation == "read":
                 made = self._class_helpers(spot, found, operation, reader)
@@ -89,7 +89,6 @@ class Recorder:
     def _function_helper(
         self, spot: Spot, found: FromParameter, operation: str, reader: Reader, default: ast.expr | None
     ) -> Helper:
-        assert not isinstance(found.function, ast.Lambda)  # noqa: S101 - the caller has looked
         frame = next((each for each in spot.frame.around() if each.node is found.function), None)
         owner = None if frame is None or frame.parent is None else frame.parent.node
         own = function_reader(found.function.name, found.function, self._module)
@@ -113,13 +112,8 @@ class Recorder:
         if not name:
             return
         place = self._place(spot)
-        registry = reader.name == "registry"
-        self.uses.reads.append(
-            (
-                name,
-                Read(place, reader.name, None if registry else reader, default, platforms(place.file, spot.frame)),
-            )
-        )
+        own = None if reader.name == "registry" else reader
+        self.uses.reads.append((name, Read(place, reader.name, own, default, platforms(place.file, spot.frame))))
 
     def keep_write(self, spot: Spot, name: str, value: Value, how: str) -> None:
         """A write to `name`; one that only happens where it is unset fills in a default."""

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from launcher.errors import InputError
-from launcher.knobs.harvest.files import NATIVE, PYTHON
+from launcher.knobs.harvest.files import COMPILED, NATIVE, PYTHON
 
 _MOST_BYTES = 2_000_000_000  # ten times SGLang's sources; a wheel that unpacks to more is not one of those
 
@@ -20,7 +20,11 @@ def unpacked(wheel: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="pdlaunch-wheel-") as folder:
         try:
             with zipfile.ZipFile(wheel) as archive:
-                chosen = [each for each in archive.infolist() if each.filename.endswith((PYTHON, *NATIVE, "/METADATA"))]
+                chosen = [
+                    each
+                    for each in archive.infolist()
+                    if each.filename.endswith((PYTHON, *NATIVE, COMPILED, "/METADATA"))
+                ]
                 if sum(each.file_size for each in chosen) > _MOST_BYTES:
                     raise InputError(f"{wheel} unpacks to more than {_MOST_BYTES:,} bytes of source")
                 archive.extractall(folder, chosen)

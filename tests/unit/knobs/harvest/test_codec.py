@@ -72,6 +72,7 @@ ENGINES = st.builds(
     st.dictionaries(TEXT, KNOBS, max_size=2),
     st.lists(st.builds(DynamicRead, PLACES, TEXT, st.none() | TEXT), max_size=2).map(tuple),
     st.dictionaries(TEXT, PLACES, max_size=2),
+    st.dictionaries(TEXT, PLACES, max_size=2),
     st.dictionaries(TEXT, TEXT, max_size=2),
     st.lists(st.builds(Note, PLACES, TEXT), max_size=2).map(tuple),
     st.booleans(),
@@ -81,7 +82,7 @@ ENGINES = st.builds(
 def plain(knobs: EngineKnobs) -> dict[str, Any]:
     """Every field, mappings as dictionaries, so that two harvests compare by what they hold."""
     found = {each.name: getattr(knobs, each.name) for each in fields(knobs)}
-    return found | {name: dict(found[name]) for name in ("flags", "env", "mentions", "legacy_prefixes")}
+    return found | {name: dict(found[name]) for name in ("flags", "env", "mentions", "compiled", "legacy_prefixes")}
 
 
 @given(knobs=ENGINES)

@@ -19,6 +19,9 @@ MODULE = """
 from enum import Enum, IntEnum, auto
 import outside
 from outside import other
+from sglang.srt.starred import *
+from .nested import words as nested_words
+from sglang.srt import nested
 
 NUMBER = 3
 WORDS = ["b", "a"]
@@ -89,7 +92,9 @@ def forever():
 
 @pytest.fixture(name="interpreter")
 def _interpreter(tmp_path: Path) -> Interpreter:
-    return Interpreter(SourceTree(engine(tmp_path, {"srt/m.py": MODULE}), name="sglang"))
+    others = {"srt/starred.py": "FROM_STAR = 'starred'\n", "srt/nested/__init__.py": "from . import words\n"}
+    package = engine(tmp_path, {"srt/m.py": MODULE, "srt/nested/words.py": "WORD = 'w'\n", **others})
+    return Interpreter(SourceTree(package, name="sglang"))
 
 
 def value(interpreter: Interpreter, text: str) -> object:
@@ -153,6 +158,8 @@ def test_a_literal_is_what_python_takes_it_for(literal: object, tmp_path_factory
         ("TOTAL", 6),
         ("','.join(WORDS)", "b,a,c"),
         ("(n := 4) + n", 8),
+        ("FROM_STAR", "starred"),
+        ("nested_words.WORD + nested.words.WORD", "ww"),
     ],
 )
 def test_what_the_source_decides(interpreter: Interpreter, text: str, expected: object) -> None:

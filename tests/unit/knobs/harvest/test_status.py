@@ -52,6 +52,18 @@ def test_it_may_be_read_by_a_computed_name(tmp_path: Path) -> None:
     assert [code for code, _ in remarks(found)] == ["by-name"]
 
 
+def test_a_compiled_library_may_read_it(tmp_path: Path) -> None:
+    binary = b"\x7fELF\x00SGLANG_UNREADSGLANG_OTHER\x00SGLANG_MORE_WORDS\xff"
+    knobs = harvest(engine(tmp_path, {"srt/rust/_server.so": binary}))
+    assert remarks(knobs.env["SGLANG_UNREAD"]) == [
+        ("compiled", "no source reads it, but a compiled library has its name")
+    ]
+    assert {text: str(place) for text, place in knobs.compiled.items()} == {
+        "SGLANG_UNREADSGLANG_OTHER": "srt/rust/_server.so",
+        "SGLANG_MORE_WORDS": "srt/rust/_server.so",
+    }
+
+
 def test_a_library_may_read_it(tmp_path: Path) -> None:
     found = knob(tmp_path, "HF_HUB_OFFLINE", declared="HF_HUB_OFFLINE = EnvBool(False)")
     assert [code for code, _ in remarks(found)] == ["elsewhere"]
