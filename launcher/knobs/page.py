@@ -27,6 +27,9 @@ admits it. The engine's own flags need no entry: those without one, and those wh
 Claims are *measured*, *documented* (a source or an author says so), *inferred* (judgement), *disputed* or *retracted*.
 A site adds its own in `/etc/pdlaunch/knobs/*.yaml`, a user in `~/.config/pdlaunch/knobs/*.yaml`, in the same form; both
 add names, and narrow what is said here. They never widen it.
+
+`pdlaunch explain NAME` shows one of them with its value here and its history, `pdlaunch knobs --undeclared` what the
+engine reads and nobody has declared, and `pdlaunch declare NAME --why "..."` admits one value of such a name.
 """
 
 

@@ -78,6 +78,18 @@ def test_the_default_of_a_flag_or_variable_is_never_known_bad(known: Catalogue) 
             assert judge_setting(declaration, declaration.default, Context()).outcome != "bad", name
 
 
+def test_a_bad_value_names_a_claim_that_is_there(known: Catalogue) -> None:
+    named = [
+        (each.source, [claim.source for claim in declaration.claims])
+        for name in known
+        if (declaration := known.get(name))
+        for each in declaration.bad
+        if each.source is not None
+    ]
+    assert named
+    assert [source for source, claims in named if source not in claims] == []
+
+
 def test_the_page_is_current() -> None:
     """When it is not: python -m launcher.knobs.page."""
     assert PAGE.read_text(encoding="utf-8") == page()
