@@ -84,9 +84,12 @@ class Interpreter(Statements):
 
     def _not_bound(self, module: Module, name: str) -> object:
         """A name that no statement of the module binds by itself: a submodule's, or one that came with a star."""
-        submodule = self.tree.module(f"{module.name}.{name}") if module.package == module.name else None
+        below = f"{module.name}.{name}"
+        submodule = self.tree.module(below) if module.package == module.name else None
         if submodule is not None:
             return ModuleRef(submodule)
+        if self.tree.is_folder(below):
+            return Symbol(below)
         for star in module.about("*"):
             source = self.tree.module(module.absolute(star)) if isinstance(star, ast.ImportFrom) else None
             if source is not None and source is not module:
@@ -99,7 +102,7 @@ class Interpreter(Statements):
         """What ``from dotted import name`` binds; a name from outside the tree stays a name."""
         module = self.tree.module(dotted)
         if module is None:
-            return Symbol(f"{dotted}.{name}")
+            return self._outside_or_below(f"{dotted}.{name}")
         # A package that is asked for a name which it is importing itself means its own submodule.
         value = MISSING if (module.name, name) in self._busy else self.module_value(module, name)
         if value is MISSING:
@@ -111,7 +114,7 @@ class Interpreter(Statements):
         """``base.name`` for modules, classes, enumerations, records and names from outside."""
         match base:
             case Symbol(name=dotted):
-                return CONSTANTS.get(f"{dotted}.{name}", Symbol(f"{dotted}.{name}"))
+                return self._outside_or_below(f"{dotted}.{name}")
             case ModuleRef(module=module):
                 return self._module_attribute(module, name)
             case Registry():
@@ -119,6 +122,11 @@ class Interpreter(Statements):
             case Class():
                 return self._class_attribute(base, name)
         return self._plain_attribute(base, name)
+
+    def _outside_or_below(self, dotted: str) -> object:
+        """A name from outside the tree, or a module below a folder of it that has no ``__init__.py``."""
+        module = self.tree.module(dotted)
+        return ModuleRef(module) if module else CONSTANTS.get(dotted, Symbol(dotted))
 
     def _module_attribute(self, module: Module, name: str) -> object:
         value = self.module_value(module, name)

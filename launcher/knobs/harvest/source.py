@@ -154,6 +154,11 @@ class SourceTree:
         self.asked |= dict.fromkeys(self._files(name))
         return any((self.root / file).is_file() for file in self._files(name))
 
+    def is_folder(self, name: str) -> bool:
+        """Whether the tree holds a folder of that dotted name, which Python takes for a package as well."""
+        head, _, rest = name.partition(".")
+        return head == self.package and (self.root / rest.replace(".", "/")).is_dir()
+
     def name_of(self, file: str) -> str:
         """The dotted name of the module in `file`."""
         parts = [self.package, *file.removesuffix(".py").split("/")]

@@ -22,6 +22,7 @@ from outside import other
 from sglang.srt.starred import *
 from .nested import words as nested_words
 from sglang.srt import nested
+import sglang.srt.nested.words
 
 NUMBER = 3
 WORDS = ["b", "a"]
@@ -159,7 +160,7 @@ def test_a_literal_is_what_python_takes_it_for(literal: object, tmp_path_factory
         ("','.join(WORDS)", "b,a,c"),
         ("(n := 4) + n", 8),
         ("FROM_STAR", "starred"),
-        ("nested_words.WORD + nested.words.WORD", "ww"),
+        ("nested_words.WORD + nested.words.WORD + sglang.srt.nested.words.WORD", "www"),
     ],
 )
 def test_what_the_source_decides(interpreter: Interpreter, text: str, expected: object) -> None:
