@@ -5,6 +5,7 @@ The engine's source says what a knob is (`facts`); a declaration says what it do
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal, TypeAlias
 
@@ -98,6 +99,10 @@ class Range(_Written):
         bounds = self.min is not None or self.max is not None
         if sum([bounds, bool(self.values), self.form is not None, self.unset]) != 1:
             raise ValueError("a safe range is one of: min and max, values, form, unset")
+        try:
+            re.compile(self.form or "")
+        except re.error as error:
+            raise ValueError(f"form is no regular expression: {error}") from None
         return self
 
     def __str__(self) -> str:

@@ -31,8 +31,12 @@ def read(path: Path, text: str) -> dict[str, tuple[Declaration, int]]:
         raise _faulty(path, [_problem(path, line, "", f"not YAML: {error.problem}")]) from None
     except yaml.YAMLError as error:
         raise _faulty(path, [_problem(path, 1, "", f"not YAML: {error}")]) from None
+    except RecursionError:
+        raise _faulty(path, [_problem(path, 1, "", "nested deeper than any declaration")]) from None
     problems: list[Problem] = []
     lines: dict[Keys, int] = {}
+    if node and _shared(node, problems, path):
+        raise _faulty(path, problems)
     data = _plain(node, (), lines, problems, path) if node else {}
     found = dict(_declarations(path, data, lines, problems))
     if problems:
@@ -69,6 +73,24 @@ def _said(path: Path, error: ValidationError, at: Keys, lines: Mapping[Keys, int
         said = each["msg"].removeprefix("Value error, ")
         said = "no key of a declaration" if each["type"] == "extra_forbidden" else said[:1].lower() + said[1:]
         yield _problem(path, line, ".".join(map(str, where)), said)
+
+
+def _shared(top: yaml.Node, problems: list[Problem], path: Path) -> bool:
+    """Whether an alias names a node again: a few lines of them would become gigabytes."""
+    seen: set[int] = set()
+    waiting = [top]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            line = node.start_mark.line + 1
+            problems.append(_problem(path, line, "", "anchors and aliases are not part of a catalogue; write it twice"))
+            return True
+        seen.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            waiting += [each for pair in node.value for each in pair]
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += node.value
+    return False
 
 
 def _plain(node: yaml.Node, at: Keys, lines: dict[Keys, int], problems: list[Problem], path: Path) -> Any:

@@ -122,6 +122,21 @@ def test_a_catalogue_is_read_strictly_and_each_complaint_has_its_line(text: str,
     assert any(each.startswith(said) for each in found), found
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &a [x]\nb: [*a, *a]\n",
+        "knobs: &a [*a]\n",
+        "knobs: " + "[" * 20_000,
+        "knobs: {X: {safe: {form: '('}}}\n",
+        "knobs: {X: {\0}}\n",
+        "---\nknobs: {}\n---\nknobs: {}\n",
+    ],
+)
+def test_hostile_text_ends_in_one_clear_error(text: str) -> None:
+    assert all(each.startswith("k.yaml:") for each in problems(text))
+
+
 def test_words_that_yaml_would_turn_into_something_else_stay_words() -> None:
     text = MINE.replace("[1]", "[on, 1:30, 0x10, null, 1_000]")
     ((declaration, line),) = read(Path("k.yaml"), text).values()
