@@ -25,9 +25,11 @@ settings.register_profile("unhurried", deadline=None, suppress_health_check=[Hea
 settings.load_profile("unhurried")  # how fast this machine is just now is no property of the code
 
 PORTS = range(12_000, 22_000)
-"""Below what kernels hand out by themselves, what SGLang draws at random, and what plans assign."""
+"""For tests to ask for: below what kernels hand out, what SGLang draws at random, and what plans assign."""
+ASSIGNED = range(10_000, 12_000)
+"""Where a plan's own ports lie in tests that let it assign some."""
 WORKERS = 16
-"""Blocks that the range is cut into, one for each xdist worker."""
+"""Parts that the ranges are cut into, one for each xdist worker."""
 ROUTER = "sglang-router==0.3.2"
 CPU_HOME = cpu_home()
 """Where this machine's own CPU engine belongs, asked before any test is given folders of its own."""
@@ -64,29 +66,33 @@ def _ports(worker_id: str) -> Iterator[int]:
     return _candidates(worker_id)
 
 
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("", port))
+        except OSError:
+            return False
+        return True
+
+
 @pytest.fixture
 def free_port(_ports: Iterator[int]) -> Callable[[], int]:
     """Ports that nobody listens on, another one at each call, and other ones for each xdist worker."""
-
-    def next_port() -> int:
-        for port in _ports:
-            with socket.socket() as probe:
-                try:
-                    probe.bind(("", port))
-                except OSError:
-                    continue
-                return port
-        raise AssertionError("the range has no end")
-
-    return next_port
+    return lambda: next(filter(_is_free, _ports))
 
 
 @pytest.fixture
-def assigned_ports() -> Iterator[None]:
-    """One test at a time uses ports that the plan assigns: a router's metrics port cannot be written."""
-    with Path("/tmp/pdlaunch-tests-assigned-ports.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+def assigned_ports(monkeypatch: pytest.MonkeyPatch, worker_id: str) -> int:
+    """Where plans made in this process begin to assign ports: a router's metrics port cannot be written.
+
+    On a machine where something else is deployed the usual place is taken.
+    """
+    number = int(worker_id.removeprefix("gw")) if worker_id.startswith("gw") else os.getpid()
+    span = len(ASSIGNED) // WORKERS
+    begins = (ASSIGNED[(number + n) % WORKERS * span] for n in itertools.count())
+    begin = next(begin for begin in begins if all(map(_is_free, range(begin, begin + span))))
+    monkeypatch.setattr("launcher.plan.ports.FIRST_BLOCK", begin)
+    return begin
 
 
 @pytest.fixture

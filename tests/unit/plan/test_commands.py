@@ -52,7 +52,7 @@ def test_false_is_written_out_only_where_the_engine_has_a_word_for_it() -> None:
 def test_a_plan_writes_no_twins_for_the_flags_that_have_one(tmp_path: Path) -> None:
     path = tmp_path / "six.yaml"
     path.write_text(SIX.replace("engine: {", "engine: {args: {enable-x: false, enable-y: false}, "))
-    plan = resolve(load(path), FACTS, negatable=frozenset({"enable-x"}))
+    plan = resolve(load(path), FACTS.model_copy(update={"negatable": frozenset({"enable-x"})}))
     for name in ("prefill-0", "decode-0"):
         assert "--no-enable-x" in service(plan, name).words()
         assert "--no-enable-y" not in service(plan, name).words()
