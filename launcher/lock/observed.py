@@ -16,8 +16,10 @@ SECRET_KEYS = frozenset({"api_key", "admin_api_key", "ssl_keyfile_password", "la
 """Fields of /server_info that hold keys; the last repeats the command line with all of them."""
 LEFT_OUT = "(left out: it holds a secret)"
 _TELLING = 6
-_PER_START = frozenset({"random_seed", "internal_states", "startup_time", "last_gen_throughput", "env_vars"})
+_PER_START = frozenset({"random_seed", "internal_states", "startup_time", "last_gen_throughput", "env_vars", "status"})
 """Fields that differ at each start, or are kept apart."""
+_VARIABLES_PER_START = frozenset({"SGLANG_RUN_ID", "PROMETHEUS_MULTIPROC_DIR"})
+"""Variables that SGLang 0.5.23 makes up anew at each start: no two starts would be equal with them."""
 
 
 class Resolved(Frozen):
@@ -116,14 +118,16 @@ def set_by_engine(
 ) -> dict[str, tuple[str, ...]]:
     """Variables of the environments `seen` that were not `given` so.
 
-    `secrets` names variables; neither they nor another one that holds the value of one is among the answer.
+    `secrets` names variables; neither they nor another one that holds the value of one is among the answer, and none
+    that every start makes up anew.
     """
     environments = [dict(environment) for environment in seen]
     values = values_of(environments, secrets)
+    left_out = _VARIABLES_PER_START | frozenset(secrets)
     found: dict[str, set[str]] = {}
     for environment in environments:
         for name, value in environment.items():
-            if name not in secrets and given.get(name) != value and not _tells(value, values):
+            if name not in left_out and given.get(name) != value and not _tells(value, values):
                 found.setdefault(name, set()).add(value)
     return {name: tuple(sorted(found[name])) for name in sorted(found)}
 

@@ -124,7 +124,7 @@ def test_what_the_engine_set_for_itself_is_told_without_secrets() -> None:
     given = {"LANG": "C.UTF-8", "NCCL_DEBUG": "INFO"}
     seen = [
         given | {"HF_TOKEN": SECRET, "RANK": "0", "COPY": SECRET, "INSIDE": f"x{SECRET}y"},
-        given | {"HF_TOKEN": SECRET, "RANK": "1", "NCCL_DEBUG": "WARN"},
+        given | {"HF_TOKEN": SECRET, "RANK": "1", "NCCL_DEBUG": "WARN", "SGLANG_RUN_ID": "sglang-run-1796102046"},
     ]
     assert set_by_engine(seen, given, {"HF_TOKEN"}) == {"NCCL_DEBUG": ("WARN",), "RANK": ("0", "1")}
     assert values_of(seen, {"HF_TOKEN", "OTHER"}) == {SECRET}
