@@ -100,7 +100,7 @@ class Worker:
 
 
 def router_flags(
-    host: tuple[str, Origin], port: tuple[int, Origin], metrics: int, workers: Iterable[Worker]
+    host: tuple[str, Origin], port: tuple[int, Origin], metrics: tuple[int, Origin], workers: Iterable[Worker]
 ) -> list[Argument]:
     """The router's own command line knows its workers; its metrics listen on the router's host only."""
     flags = [_flag("host", *host), _flag("port", *_text(port))]
@@ -114,7 +114,7 @@ def router_flags(
     else:
         flags.append(Argument(words=("--worker-urls", *(w.url for w in members)), origin=_OWN))
     # The router binds its metrics to all interfaces unless told otherwise.
-    return [*flags, _flag("prometheus-host", *host), _flag("prometheus-port", str(metrics), _OWN)]
+    return [*flags, _flag("prometheus-host", *host), _flag("prometheus-port", *_text(metrics))]
 
 
 def _flag(name: str, value: str, origin: Origin) -> Argument:

@@ -67,7 +67,8 @@ def context(loaded: Loaded, facts: Facts) -> Context:
     wanted = [_wanted(slot) for slot in members]
     router = loaded.profile.router
     if router:
-        wanted.append(Wanted("router", ("http", "metrics"), {"http": router.port}))
+        metrics = {"metrics": router.metrics_port} if router.metrics_port else {}
+        wanted.append(Wanted("router", ("http", "metrics"), {"http": router.port, **metrics}))
     return Context(loaded, facts, members, assign(wanted, facts.machine.ephemeral))
 
 

@@ -28,7 +28,7 @@ def router(context: Context, spec: Router) -> Service:
             *commands.router_flags(
                 (spec.host, context.origin("router", "host")),
                 (spec.port, context.origin("router", "port")),
-                ports["metrics"],
+                (ports["metrics"], context.origin("router", "metrics_port")),
                 _workers(context),
             ),
             *_startup(context, settings),

@@ -165,6 +165,7 @@ ROUTER = Section(
                 "Address that clients reach; 127.0.0.1 if left out.",
             ),
             "port": Key(kinds.PORT, "Port that clients reach.", required=True),
+            "metrics_port": Key(kinds.PORT, "Port of the router's own metrics; assigned if left out."),
             **SETTINGS,
         }
     ),

@@ -79,6 +79,7 @@ class Router(Settings):
     venv: str | None = None
     host: str = "127.0.0.1"
     port: int = Field(ge=1, le=65535)
+    metrics_port: int | None = Field(default=None, ge=1, le=65535)
 
 
 class Ready(Frozen):

@@ -34,7 +34,8 @@ _SETTLED = {
 }
 _SETTLED_FOR_ROUTERS = {
     **dict.fromkeys(("prefill", "decode", "worker-urls", "pd-disaggregation", "mini-lb"), "it follows from the roles"),
-    **dict.fromkeys(("prometheus-host", "prometheus-port"), "it is assigned, on the router's host"),
+    "prometheus-host": "it is the router's host",
+    "prometheus-port": "`metrics_port` decides it",
 }
 _SAYS = "pdlaunch owns this: "
 

@@ -37,6 +37,8 @@ def check_ports(profile: Profile, lines: Lines) -> Iterator[Finding]:
 def _written(profile: Profile) -> Iterator[tuple[KeyPath, int]]:
     if profile.router:
         yield ("router", "port"), profile.router.port
+        if profile.router.metrics_port is not None:
+            yield ("router", "metrics_port"), profile.router.metrics_port
     for server in servers(profile):
         for key in ("port", "bootstrap_port", "nccl_port"):
             port = getattr(server.keys, key)

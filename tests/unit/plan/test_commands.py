@@ -79,7 +79,7 @@ def test_a_decode_names_the_first_prefill_s_bootstrap_port(tmp_path: Path) -> No
 
 def test_a_router_over_aggregated_servers() -> None:
     workers = [Worker("http://h:1", "aggregated", None), Worker("http://h:2", "aggregated", None)]
-    found = [f.words for f in router_flags(("127.0.0.1", OWN), (8000, OWN), 31020, workers)]
+    found = [f.words for f in router_flags(("127.0.0.1", OWN), (8000, OWN), (31020, OWN), workers)]
     assert found == [
         ("--host", "127.0.0.1"),
         ("--port", "8000"),
@@ -112,3 +112,10 @@ def test_a_simulator_is_run_by_pdlaunch_s_own_python(tmp_path: Path) -> None:
     program, *rest = only.argv
     assert program.words == ("/opt/pdlaunch/bin/python", "-m", "launcher.simulator")
     assert rest[0].words == ("--model-path", "simulated-model")
+
+
+def test_a_router_s_metrics_port_can_be_written(tmp_path: Path) -> None:
+    router = service(planned(tmp_path, SIX.replace("port: 8000", "port: 8000, metrics_port: 8001")), "router")
+    found = router.words()
+    assert found[found.index("--prometheus-port") + 1] == "8001"
+    assert router.ports["metrics"] == 8001

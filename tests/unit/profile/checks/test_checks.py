@@ -166,7 +166,7 @@ class TestFlags:
             (engine("args: {disaggregation-mode: decode}"), "the role decides it", "nothing, delete the line"),
             (engine("args: {config: /x}"), "would hide", "nothing, delete the line"),
             (HEAD.replace("8000}", "8000, args: {port: 9}}"), "a key of the router", "port: 9"),
-            (HEAD.replace("8000}", "8000, args: {prometheus-port: 9}}"), "it is assigned", "nothing, delete the line"),
+            (HEAD.replace("8000}", "8000, args: {prometheus-port: 9}}"), "metrics_port", "nothing, delete the line"),
             (
                 HEAD.replace("8000}", "8000, args: {worker-urls: x}}"),
                 "follows from the roles",
