@@ -15,6 +15,9 @@ from pathlib import Path
 from launcher.backends.adopted import adopted
 from launcher.plan.model import MARK
 
+SUPERVISOR = "supervisord"
+"""The mark of a supervisor of our own, which is none of the services."""
+
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 

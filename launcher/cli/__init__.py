@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
@@ -18,6 +19,8 @@ def main() -> None:
 
         sys.stdout.write(f"pdlaunch {__version__}\n")
         return
+    # Looking for plug-ins of pydantic's reads the metadata of every installed package; we have none.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from launcher.cli.app import run
 
     sys.exit(run(words))

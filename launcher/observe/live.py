@@ -16,7 +16,7 @@ from launcher.backends.adopted import adopted
 from launcher.backends.processes import Proc, Table, look
 
 SUPERVISOR = "supervisord"
-"""What the daemon's own mark names instead of a service: `launcher.backends.supervisord.daemon.NAME`."""
+"""What the daemon's own mark names instead of a service: `launcher.backends.processes.SUPERVISOR`."""
 GONE = " (deleted)"
 """What the kernel appends to the path of a file that has no name any more."""
 

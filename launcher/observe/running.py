@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from launcher.backends.processes import Proc, look
-from launcher.backends.supervisord.daemon import NAME as SUPERVISOR
+from launcher.backends.processes import SUPERVISOR, Proc, look
 from launcher.plan import DIGEST
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,20 +41,29 @@ def _listening(ports: set[int]) -> dict[int, str]:
 
 
 def _holders(inodes: set[str]) -> dict[str, int]:
+    """The process that opened each socket: of several that hold it, children that inherited it, the oldest."""
     wanted = {f"socket:[{inode}]": inode for inode in inodes}
-    found: dict[str, int] = {}
+    found: dict[str, set[int]] = {}
     for process in Path("/proc").iterdir():
-        if not process.name.isdigit() or len(found) == len(wanted):
+        if not process.name.isdigit():
             continue
         try:
             for descriptor in (process / "fd").iterdir():
                 inode = wanted.get(str(descriptor.readlink()))
                 if inode:
-                    # A listening socket is inherited by children: the oldest process is the one that opened it.
-                    found[inode] = min(found.get(inode, int(process.name)), int(process.name))
+                    found.setdefault(inode, set()).add(int(process.name))
         except OSError:
             continue  # gone meanwhile, or another user's
-    return found
+    return {inode: min(pids, key=_age) for inode, pids in found.items()}
+
+
+def _age(pid: int) -> tuple[int, int]:
+    """When it started, in clock ticks since boot (field 22 of proc_pid_stat(5)), and its number."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return sys.maxsize, pid
+    return int(fields[19]), pid
 
 
 def _listener(port: int, pid: int | None) -> Listener:

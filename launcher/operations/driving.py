@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from launcher.backends.protocol import Backend
-from launcher.backends.supervisord import Supervisord
 from launcher.errors import InputError
 from launcher.observe.http import Endpoint
 from launcher.observe.loads import load
@@ -18,6 +17,8 @@ def backend_of(plan: Plan, layout: Layout) -> Backend:
             f"the {plan.backend} backend is not part of this version",
             hint="pdlaunch up PROFILE --backend supervisord, or write `backend: supervisord`",
         )
+    from launcher.backends.supervisord import Supervisord  # brings http and xmlrpc, of which a refusal needs none
+
     return Supervisord(layout, plan.stop, busy=lambda name: _busy(plan, name))
 
 

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from launcher.backends.protocol import Backend
 from launcher.errors import PdlaunchError
 from launcher.observe.logs import Tail
-from launcher.observe.running import Running, running
+from launcher.observe.running import running
 from launcher.operations.caches import prepare_caches
 from launcher.operations.events import Event, Report
 from launcher.operations.handover import release_units
 from launcher.operations.loading import Loading, Watch, ready
-from launcher.operations.moving import Move, move
+from launcher.operations.moving import Move
 from launcher.operations.ports import require_free, verify_owners
 from launcher.operations.proving import Proven, prove
+from launcher.operations.surveying import etas, find_move
 from launcher.plan import Plan, Service
 from launcher.store import Event as JournalEvent
 from launcher.store import Generation, Store
@@ -38,17 +39,6 @@ class Arrived:
     move: Move
     proven: Proven
     seconds: float
-
-
-def find_move(
-    plan: Plan, backend: Backend, store: Store, forced: Collection[str] = ()
-) -> tuple[Move, Mapping[str, Running]]:
-    """The move to `plan` from what runs now, and what runs now."""
-    now = running(store.layout.state)
-    units = backend.units()
-    stray = {proc.service for proc in backend.orphans() if proc.service}
-    broken = stray | {name for name in now if name not in units or units[name].state != "running"}
-    return move(plan, now, broken, forced), now
 
 
 def go(
@@ -150,13 +140,3 @@ def _record(
             },
         )
     )
-
-
-def etas(store: Store) -> dict[str, float]:
-    """Seconds that each service took to load the last time, by name."""
-    found: dict[str, float] = {}
-    for event in store.journal.events():
-        loaded = event.details.get("loaded") if event.what == "proved" else None
-        if isinstance(loaded, dict):
-            found |= {name: float(s) for name, s in loaded.items() if isinstance(s, int | float)}
-    return found

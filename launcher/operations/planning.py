@@ -11,9 +11,9 @@ from launcher.errors import Problem
 from launcher.lock import is_lock_file, plan_of
 from launcher.operations.checking import check, sound
 from launcher.operations.driving import backend_of
-from launcher.operations.going import etas, find_move
 from launcher.operations.locking import read_lock
 from launcher.operations.moving import Move
+from launcher.operations.surveying import etas, find_move
 from launcher.plan import Plan, resolve
 from launcher.store import Store, layout
 

@@ -9,12 +9,13 @@ from launcher.observe.running import running
 from launcher.operations.arriving import arrive
 from launcher.operations.driving import backend_of
 from launcher.operations.events import Event, Report
-from launcher.operations.going import Arrived, etas, find_move
+from launcher.operations.going import Arrived
 from launcher.operations.interrupts import interruptible
 from launcher.operations.moving import Move
 from launcher.operations.presence import hold_is_alive
 from launcher.operations.restoring import Restoring, restoring
 from launcher.operations.restoring_checkout import restore_checkout
+from launcher.operations.surveying import etas, find_move
 from launcher.operations.taking_over import writer_in_front
 from launcher.store import Generation, Store, claim, resources, who
 

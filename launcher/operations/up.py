@@ -10,13 +10,14 @@ from launcher.errors import PdlaunchError
 from launcher.operations.arriving import arrive, keep_what_runs
 from launcher.operations.driving import backend_of
 from launcher.operations.events import Event, Report
-from launcher.operations.going import Arrived, find_move
+from launcher.operations.going import Arrived
 from launcher.operations.interrupts import interruptible
 from launcher.operations.moving import Move
 from launcher.operations.presence import hold_is_alive
 from launcher.operations.replacing import replace_holders
 from launcher.operations.starting import Start, start_of
 from launcher.operations.status import status
+from launcher.operations.surveying import find_move
 from launcher.plan import Plan
 from launcher.store import Store, claim, layout, resources, who, writer
 

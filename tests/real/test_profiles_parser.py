@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 
 from launcher.engines import EngineFacts, describe
-from launcher.engines.cpu import CPU_ENGINE_ENV, home
+from launcher.engines.cpu import CPU_ENGINE_ENV
 from launcher.knobs import harvest
 from launcher.plan import Facts, MachineFacts, Plan, resolve
 from launcher.profile import load
 from launcher.rules import check_names, check_values
 from launcher.shipped import shipped
+
+from ..conftest import CPU_HOME
 
 pytestmark = pytest.mark.real
 
@@ -27,7 +29,7 @@ MACHINE = MachineFacts(home="/root", user="root", python="/usr/bin/python3")
 
 def engine() -> EngineFacts:
     """The CPU engine on this machine; this test is about what stands in it, so it cannot do without."""
-    return describe(home() / "venv")
+    return describe(CPU_HOME / "venv")
 
 
 def plan_of(name: str) -> Plan:

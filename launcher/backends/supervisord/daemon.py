@@ -12,14 +12,14 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
-from launcher.backends.processes import Proc, look
+from launcher.backends.processes import SUPERVISOR, Proc, look
 from launcher.backends.supervisord.client import SHUTDOWN_STATE, Client, EndingError, NotRunningError
 from launcher.errors import PdlaunchError
 from launcher.plan.model import MARK
 from launcher.render import Layout
 from launcher.render.supervisord import pidfile, socket
 
-NAME = "supervisord"
+NAME = SUPERVISOR
 """What the daemon's own mark names instead of a service."""
 _STARTED = 20.0
 _ENDED = 10.0

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import pytest
@@ -52,7 +52,10 @@ def test_an_interpreter_outside_a_venv_is_asked_for_its_folders() -> None:
     found = environment_at(Path(sys.base_prefix))
     assert found is not None
     assert found.version == sys.version.split()[0]
-    assert Path(sysconfig.get_path("purelib", vars={"base": sys.base_prefix})) in found.folders
+    code = "import site, sys; print('\\n'.join(site.getsitepackages()))"  # Debian's are called dist-packages
+    python = str(Path(sys.base_prefix) / "bin" / "python3")
+    told = subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, check=True).stdout.split("\n")
+    assert {Path(folder) for folder in told if Path(folder).is_dir()} & set(found.folders)
 
 
 def test_a_venv_with_system_packages_has_those_of_its_base_behind_its_own(tmp_path: Path) -> None:

@@ -1,0 +1,32 @@
+"""What runs now, what the way to a plan is from there, and how long such ways took before."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from launcher.backends.protocol import Backend
+from launcher.observe.running import Running, running
+from launcher.operations.moving import Move, move
+from launcher.plan import Plan
+from launcher.store import Store
+
+
+def find_move(
+    plan: Plan, backend: Backend, store: Store, forced: Collection[str] = ()
+) -> tuple[Move, Mapping[str, Running]]:
+    """The move to `plan` from what runs now, and what runs now."""
+    now = running(store.layout.state)
+    units = backend.units()
+    stray = {proc.service for proc in backend.orphans() if proc.service}
+    broken = stray | {name for name in now if name not in units or units[name].state != "running"}
+    return move(plan, now, broken, forced), now
+
+
+def etas(store: Store) -> dict[str, float]:
+    """Seconds that each service took to load the last time, by name."""
+    found: dict[str, float] = {}
+    for event in store.journal.events():
+        loaded = event.details.get("loaded") if event.what == "proved" else None
+        if isinstance(loaded, dict):
+            found |= {name: float(s) for name, s in loaded.items() if isinstance(s, int | float)}
+    return found
