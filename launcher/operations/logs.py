@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from launcher.operations.restart import meant
 from launcher.store import Store
 
 _POLL = 0.2
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def logs(store: Store, names: tuple[str, ...], *, lines: int, follow: bool) -> Iterator[tuple[str, str]]:
@@ -24,15 +26,20 @@ def logs(store: Store, names: tuple[str, ...], *, lines: int, follow: bool) -> I
     files = {name: store.layout.log(name) for name in chosen}
     ends = {name: _Follower(path) for name, path in files.items()}
     for name, path in files.items():
-        yield from ((name, line) for line in _last(path, lines))
+        yield from ((name, plain(line)) for line in _last(path, lines))
     while follow:
         quiet = True
         for name, follower in ends.items():
             for line in follower.lines():
                 quiet = False
-                yield name, line
+                yield name, plain(line)
         if quiet:
             time.sleep(_POLL)
+
+
+def plain(line: str) -> str:
+    """A line without the colours that the router writes whoever reads it."""
+    return _COLOUR.sub("", line)
 
 
 def _last(path: Path, lines: int) -> list[str]:

@@ -17,6 +17,10 @@ from launcher.probe.tokens import NEW_TOKENS, Proof, Server, ask, ask_edges
 
 KEY = "--api-key"
 """The flag by which SGLang asks clients for a key; without it the first prompt is answered with 401."""
+_PATIENCE = 30.0
+"""Seconds that a rung of the ladder gets at least, before it counts as hung: more in proportion to its length."""
+_SLOWER = 10.0
+"""Times that a rung may take what the one before took, in proportion: attention grows faster than the prompt."""
 _ROOM = NEW_TOKENS + 8
 """Tokens kept free of the context for the answer and what a template adds."""
 
@@ -71,17 +75,18 @@ def prove(plan: Plan, deadline: float, report: Report) -> Proven:
 def _climb(plan: Plan, door: Server, length: int, deadline: float, report: Report) -> int:
     top = parse(plan.ready.probe)
     longest = length
+    patience = _PATIENCE
     for rung in rungs(top, plan.context, _ROOM) if top else ():
         if rung <= length:
             continue
-        proof = ask(door, f"ladder {count(rung)}", rung, _left(deadline))
+        proof = ask(door, f"ladder {count(rung)}", rung, min(patience * rung / longest, _left(deadline)))
         if proof.failure:
             raise ProbeFailedError(
                 f"probe  ladder broke at {count(rung)} tokens: {proof.failure}. Proven to {count(longest)}",
                 hint="pdlaunch logs decode-0; a knob whose effect depends on context length is the usual cause",
             )
         report(Event("probe", f"ladder {count(rung)} ok", seconds=proof.seconds))
-        longest = rung
+        longest, patience = rung, max(_PATIENCE, _SLOWER * proof.seconds)
     return longest
 
 

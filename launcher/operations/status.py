@@ -207,7 +207,7 @@ def _judge(
     if pending := store.pending():
         verb = f"`{pending.operation}` by {pending.by} was interrupted at: {pending.step}"
         again = f"pdlaunch {pending.operation}" + (" PROFILE" if pending.operation == "up" else name)
-        return "interrupted", f"{verb}; what is listed runs", f"{again} continues; pdlaunch down{name} ends everything"
+        return "interrupted", f"{verb}; what is listed runs", _ways_on(again, f"pdlaunch down{name}")
     if all(s.state == "ok" for s in services):
         return "ok", None, None
     if not now:
@@ -216,6 +216,10 @@ def _judge(
     if any(s.state == "unsupervised" for s in services):
         return "degraded", f"{wrong}: nobody restarts or stops it", f"pdlaunch restart{name}"
     return "degraded", wrong, f"pdlaunch logs{name}, then pdlaunch restart{name}"
+
+
+def _ways_on(again: str, end: str) -> str:
+    return f"{again} continues" if again == end else f"{again} continues; {end} ends everything"
 
 
 def _not_running(

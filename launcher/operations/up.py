@@ -43,6 +43,7 @@ def up(
     what failed; after a failure nothing of the deployment runs.
     """
     began = time.monotonic()
+    report(Event("checking", str(profile), passing=True))
     start = start_of(profile, backend=backend)
     plan = start.plan
     place = layout(plan.deployment)

@@ -9,6 +9,8 @@ from pathlib import Path
 from launcher.errors import InputError, PdlaunchError
 from launcher.render.layout import Layout
 
+_NOT_A_DEPLOYMENT = frozenset({"engines"})
+"""Folders beside the deployments': root keeps the CPU engine there."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 
@@ -39,6 +41,8 @@ def layout(deployment: str) -> Layout:
     Raises:
         InputError: the name could not be a folder's name.
     """
+    if deployment in _NOT_A_DEPLOYMENT:
+        raise InputError(f"a deployment cannot be called {deployment!r}: that folder is pdlaunch's own")
     if not _NAME.fullmatch(deployment):
         raise InputError(
             f"{deployment!r} is no deployment name: letters, digits, '.', '_' and '-', at most 63, the first no sign",
