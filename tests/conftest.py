@@ -123,6 +123,12 @@ def router_venv(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request for tokens is given up after a few seconds; how long servers may load is left as it is."""
+    monkeypatch.setattr("launcher.operations.proving._left", lambda _deadline: 4.0)
+
+
+@pytest.fixture
 def agg(tmp_path: Path, free_port: Callable[[], int]) -> Iterator[Deployment]:
     """One simulated server without a router; nothing of it is left after the test."""
     made = aggregated(tmp_path, free_port)

@@ -119,8 +119,8 @@ def test_when_one_server_dies_at_its_start_the_others_are_stopped_again(pd: Depl
     assert last.endswith("prefill-0, router stopped again. Running: nothing")
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_decode_that_gives_no_token_is_named_on_its_edge(pd: Deployment) -> None:
-    pd.settings["ready"] = {"within": "8s"}
     error = fails(pd.env("decode", PDLAUNCH_SIM_FAULT="no-token"))
     assert error.message == "token  prefill-0 -> decode-0: decode-0 did not answer: timed out"
 
@@ -154,6 +154,7 @@ def test_a_killed_decode_is_started_again_and_serves_with_the_old_prefill(pd: De
     assert ask(pd)["choices"]
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_hang_that_needs_context_passes_the_first_prompt_and_breaks_the_ladder(pd: Deployment) -> None:
     """The afternoon that this program exists for: short requests pass, and so does a token through the router."""
     pd.settings["engine"]["args"] = {"context-length": 65536, "chunked-prefill-size": 4096}
@@ -162,7 +163,7 @@ def test_a_hang_that_needs_context_passes_the_first_prompt_and_breaks_the_ladder
     assert done.arrived is not None
     assert str(done.arrived.proven) == "proven to 8,193 of 65k tokens"
     assert (pd.state, pd.status.proven_tokens, pd.status.context_tokens) == ("ok", 8193, 65536)
-    pd.settings["ready"] = {"within": "15s", "probe": "ladder:64k"}
+    pd.settings["ready"] = {"within": "30s", "probe": "ladder:64k"}
     error = fails(pd)
     assert error.exit_code == 5
     assert error.message.startswith("probe  ladder broke at 64k tokens: router ")

@@ -7,9 +7,11 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from launcher.observe import sockets
 from launcher.observe.sockets import listeners
 
 
@@ -21,7 +23,8 @@ def test_a_listener_is_found_with_its_process(host: str, free_port: Callable[[],
         found = listeners({port, other})
     assert found.keys() == {port}
     assert (found[port].port, found[port].pid) == (port, os.getpid())
-    assert "pytest" in found[port].command
+    own = Path("/proc/self/cmdline").read_text().split("\0")
+    assert found[port].command.split()[0] == own[0]
 
 
 def test_a_connection_is_no_listener(free_port: Callable[[], int]) -> None:
@@ -42,6 +45,11 @@ def test_a_socket_that_children_inherited_belongs_to_who_opened_it(free_port: Ca
             found = listeners({port})
             child.communicate(b"\n")
     assert found[port].pid == os.getpid()
+
+
+def test_age_is_told_by_the_start_and_not_by_the_number() -> None:
+    """Numbers of processes begin again from the lowest when they are used up."""
+    assert sockets._age(os.getpid()) > sockets._age(os.getppid())
 
 
 def test_nobody_asked_for_nothing() -> None:

@@ -79,12 +79,11 @@ def test_a_server_that_hangs_while_it_loads_is_given_up_at_the_limit(agg: Deploy
     comes_up_without_fault(agg)
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("fault", ["no-token", "hang"])
 def test_a_server_that_calls_itself_ready_but_gives_no_token(agg: Deployment, fault: str) -> None:
-    agg.settings["ready"] = {"within": "4s"}
     error = fails(agg.env(PDLAUNCH_SIM_FAULT=fault))
     assert error.message == "token  aggregated-0: aggregated-0 did not answer: timed out"
-    agg.settings["ready"] = {"within": "30s"}
     comes_up_without_fault(agg)
 
 
@@ -93,8 +92,9 @@ def test_a_server_that_refuses_the_first_prompt(agg: Deployment) -> None:
     assert error.message.startswith("token  aggregated-0: aggregated-0 answered 500")
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_ladder_that_breaks_says_how_far_it_is_proven(agg: Deployment) -> None:
-    agg.settings["ready"] = {"within": "8s", "probe": "ladder:8k"}
+    agg.settings["ready"] = {"within": "30s", "probe": "ladder:8k"}
     error = fails(agg.env(PDLAUNCH_SIM_FAULT="no-token:3000"))
     assert isinstance(error, ProbeFailedError)
     assert error.message.startswith("probe  ladder broke at 4,000 tokens: aggregated-0 did not answer")
