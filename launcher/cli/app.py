@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import typer
 
-from launcher.cli import back, engine, every_day, set_up, what_happened
+from launcher.cli import back, engine, every_day, knobs_commands, set_up, what_happened
 from launcher.cli.output import note, print_error
 from launcher.errors import PdlaunchError
 from launcher.operations.interrupts import Interrupted
@@ -22,6 +22,8 @@ GROUPS: tuple[tuple[str, Commands], ...] = (
     ("Back", back.COMMANDS),
     ("Set-up", set_up.COMMANDS),
 )
+NESTED: Mapping[str, typer.Typer] = {"knobs": knobs_commands.app, "engine": engine.app}
+"""Commands of set-up that have commands of their own."""
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """What a wrong command line raises: typer carries a click of its own and exports only the leaves of its exceptions."""
 INTERRUPTED = 130
@@ -41,7 +43,8 @@ def build() -> typer.Typer:
     for _, commands in GROUPS:
         for name, function in commands.items():
             app.command(name)(function)
-    app.add_typer(engine.app, name="engine")
+    for name, nested in NESTED.items():
+        app.add_typer(nested, name=name)
     return app
 
 

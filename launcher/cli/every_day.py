@@ -14,12 +14,19 @@ from launcher.cli.output import duration, note, print_json, print_problems, say
 from launcher.cli.progress import reporter
 
 
-def check(profile: ProfilePath, json: Json = False) -> int:
+def check(
+    profile: ProfilePath,
+    engine: Annotated[
+        str | None,
+        typer.Option("--engine", metavar="PATH", help="Judge it by another engine than its own: a name, or a path."),
+    ] = None,
+    json: Json = False,
+) -> int:
     """Judge a profile: every problem at once, with its line and what to write."""
     from launcher.operations.checking import check as judge
     from launcher.operations.checking import sound
 
-    checked = judge(profile)
+    checked = judge(profile, against=engine)
     if json:
         print_json({"schema_version": 1, "profile": str(profile), "problems": checked.problems})
         return 2 if checked.errors else 0

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
+from launcher.cli.knobs_diff import diff
+from launcher.cli.knobs_lint import lint
 from launcher.cli.options import Deployment, DryRun, Json
 from launcher.cli.output import note, print_json, say, table
 from launcher.errors import InputError
@@ -131,4 +134,24 @@ def declare(
     return 0
 
 
-COMMANDS: dict[str, Callable[..., int]] = {"knobs": knobs, "explain": explain, "declare": declare}
+class _ListsByItself(TyperGroup):
+    """`knobs WORD` is `knobs list WORD`: only a name of a command stands for that command."""
+
+    # The type of `ctx` is in the click that typer carries and does not export.
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args or args[0] not in {*self.commands, *ctx.help_option_names}:
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=_ListsByItself,
+    help="List the declared knobs: where each is safe, and who says so; judge recipes, compare engines.",
+    rich_markup_mode=None,
+    no_args_is_help=False,
+)
+app.command("list")(knobs)
+app.command("lint")(lint)
+app.command("diff")(diff)
+
+COMMANDS: dict[str, Callable[..., int]] = {"explain": explain, "declare": declare}

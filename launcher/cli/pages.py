@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from launcher.cli.app import GROUPS, build
+from launcher.cli.app import GROUPS, NESTED, build
 from launcher.cli.front import HELP
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "commands.md"
@@ -29,7 +29,7 @@ def first_page() -> str:
     command = _command()
     for title, commands in GROUPS:
         lines += ["", f"{title}:"]
-        names = [*commands, "engine"] if title == "Set-up" else list(commands)
+        names = [*commands, *NESTED] if title == "Set-up" else list(commands)
         lines += [f"  {name:<10} {_first_sentence(command.commands[name])}" for name in names]
     lines += ["", "pdlaunch COMMAND --help shows a command's options. Start: pdlaunch up PROFILE", ""]
     return "\n".join(lines)

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from launcher.cli.adopt_command import adopt
-from launcher.cli.knobs_commands import declare, knobs
+from launcher.cli.knobs_commands import declare
 from launcher.cli.lock_commands import lock
 from launcher.cli.options import BackendName, Deployment, DryRun, Json, ProfilePath, Why
 from launcher.cli.output import print_json, say
@@ -66,7 +66,6 @@ def prune(
 COMMANDS: dict[str, Callable[..., int]] = {
     "adopt": adopt,
     "lock": lock,
-    "knobs": knobs,
     "declare": declare,
     "render": render,
     "prune": prune,

@@ -11,6 +11,7 @@ from launcher.knobs import EngineKnobs, harvest, harvest_router
 from launcher.knobs.catalogue import catalogue
 from launcher.lock import is_lock_file
 from launcher.observe.machine import account
+from launcher.operations.engine_trees import knobs_at
 from launcher.operations.facts import Gathered, gather
 from launcher.plan import Facts, Plan, resolve
 from launcher.profile import Examined, Loaded, examine, faulty, waive
@@ -43,8 +44,11 @@ class Checked:
         return f"{settings} settings" + (f", {warnings} warning{'s' if warnings > 1 else ''}" if warnings else "")
 
 
-def check(path: Path, *, backend: str | None = None) -> Checked:
-    """Everything known of the profile at `path`; raises InputError only for a lock and for what is no YAML mapping."""
+def check(path: Path, *, backend: str | None = None, against: str | None = None) -> Checked:
+    """Everything known of the profile at `path`, its names and values judged by its engine, or by another, `against`.
+
+    Raises InputError only for a lock, for what is no YAML mapping, and where `against` is no engine.
+    """
     if is_lock_file(path):
         raise InputError(
             f"{path} is a lock, and only profiles are judged", hint=f"pdlaunch up {path} starts it as it is"
@@ -53,10 +57,11 @@ def check(path: Path, *, backend: str | None = None) -> Checked:
     loaded = examined.loaded
     gathered = gather(loaded)
     engine, router = _knobs(loaded, gathered)
+    engine = knobs_at(against) if against is not None else engine
     today = dt.datetime.now().astimezone().date()
     known = Known(catalogue(cache_dir() / "knobs"), engine, gathered.facts.machine.gpus or (), today)
-    against = [*check_names(loaded, engine, router), *check_values(loaded, engine, router)] if engine else []
-    told = [*examined.problems, *map(loaded.problem, gathered.findings), *judge_profile(loaded), *against]
+    judged = [*check_names(loaded, engine, router), *check_values(loaded, engine, router)] if engine else []
+    told = [*examined.problems, *map(loaded.problem, gathered.findings), *judge_profile(loaded), *judged]
     problems = waive(loaded, [*told, *check_declared(loaded, known, told)], today)
     negatable = frozenset(name for name, flag in engine.flags.items() if flag.negations) if engine else frozenset()
     facts = gathered.facts.model_copy(update={"negatable": negatable})

@@ -25,15 +25,16 @@ def check_names(loaded: Loaded, knobs: EngineKnobs, router: EngineKnobs | None =
         for name in level.args:
             here: KeyPath = (*path, "args", name)
             if known and name not in loaded.profile.knobs:
-                findings += _flag(here, name, loaded.lines.spelled(*here) or "...", known)
+                findings += flag_name(here, name, loaded.lines.spelled(*here) or "...", known)
         for name in level.env:
             here = (*path, "env", name)
             if name not in loaded.profile.knobs:
-                findings += _variable(here, name, loaded.lines.spelled(*here) or "...", knobs)
+                findings += variable_name(here, name, loaded.lines.spelled(*here) or "...", knobs)
     return [loaded.problem(finding) for finding in findings]
 
 
-def _flag(here: KeyPath, name: str, value: str, knobs: EngineKnobs) -> Iterator[Finding]:
+def flag_name(here: KeyPath, name: str, value: str, knobs: EngineKnobs) -> Iterator[Finding]:
+    """What is wrong with a flag of this name; `value` as it would be written."""
     engine = f"{knobs.engine} {knobs.version or ''}".strip()
     match find_flag(knobs, name):
         case Flag() as flag if name in flag.negations:
@@ -74,7 +75,8 @@ def _instead(flag: Flag) -> str | None:
     return f"{name}: {value}" if equals else name.replace(" ", ": ", 1)
 
 
-def _variable(here: KeyPath, name: str, value: str, knobs: EngineKnobs) -> Iterator[Finding]:
+def variable_name(here: KeyPath, name: str, value: str, knobs: EngineKnobs) -> Iterator[Finding]:
+    """What is wrong with a variable of this name; `value` as it would be written."""
     legacy = next((prefix for prefix in knobs.legacy_prefixes if name.startswith(prefix)), None)
     if legacy is not None:
         full = knobs.legacy_prefixes[legacy] + name.removeprefix(legacy)
@@ -84,7 +86,7 @@ def _variable(here: KeyPath, name: str, value: str, knobs: EngineKnobs) -> Itera
     if knob is not None:
         yield from _known(here, knob, value)
     # Who reads what is known only of a harvest that went through the whole tree; others' names are not the engine's.
-    elif knobs.whole and name.startswith(_ENGINES_OWN) and not _read_by_pattern(name, knobs):
+    elif knobs.whole and is_engines_own(name) and not read_by_pattern(name, knobs):
         yield from _unknown(here, name, value, knobs)
 
 
@@ -113,6 +115,12 @@ def _known(here: KeyPath, knob: EnvKnob, value: str) -> Iterator[Finding]:
             yield Finding(here, f"may have no effect: {remark.text}{place}", severity="warning")
 
 
-def _read_by_pattern(name: str, knobs: EngineKnobs) -> bool:
+def is_engines_own(name: str) -> bool:
+    """Whether the variable is in the engine's own namespace, where a name that it does not know is a mistake."""
+    return name.startswith(_ENGINES_OWN)
+
+
+def read_by_pattern(name: str, knobs: EngineKnobs) -> bool:
+    """Whether the engine reads names that it computes, and this may be one."""
     patterns = (read.pattern for read in knobs.dynamic if read.pattern)
     return any(fnmatchcase(name, pattern) for pattern in patterns if pattern.strip("*"))

@@ -22,15 +22,16 @@ def check_values(loaded: Loaded, knobs: EngineKnobs, router: EngineKnobs | None 
         for name, arg in level.args.items():
             flag = find_flag(known, name) if known else None
             if isinstance(flag, Flag) and flag.name == name and arg is not None:
-                findings += _flag((*path, "args", name), arg, flag)
+                findings += flag_value((*path, "args", name), arg, flag)
         for name, value in level.env.items():
             knob = knobs.env.get(name)
             if knob and knob.reader and value is not None:
-                findings += _variable((*path, "env", name), value, knob, knob.reader)
+                findings += variable_value((*path, "env", name), value, knob, knob.reader)
     return [loaded.problem(finding) for finding in findings]
 
 
-def _flag(here: KeyPath, value: ArgValue, flag: Flag) -> Iterator[Finding]:
+def flag_value(here: KeyPath, value: ArgValue, flag: Flag) -> Iterator[Finding]:
+    """Why the value is none for the flag."""
     if isinstance(value, bool):
         if flag.takes_value and value and flag.nargs not in {"?", "*"}:
             yield Finding(here, "this flag takes a value, it is no switch", _example(flag))
@@ -61,7 +62,8 @@ def _text(here: KeyPath, text: str, flag: Flag) -> Iterator[Finding]:
             yield Finding(here, error, f"{flag.name}: {near[0]}" if near else None)
 
 
-def _variable(here: KeyPath, value: EnvValue, knob: EnvKnob, reader: Reader) -> Iterator[Finding]:
+def variable_value(here: KeyPath, value: EnvValue, knob: EnvKnob, reader: Reader) -> Iterator[Finding]:
+    """Why the value is none for the variable, and what `reader` would make of it."""
     instead = f"; the engine would {_otherwise(reader, knob)}"
     place = f"  {knob.declared}" if knob.declared else ""
     if isinstance(value, bool):
