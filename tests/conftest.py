@@ -5,12 +5,13 @@ from __future__ import annotations
 import fcntl
 import itertools
 import os
+import random
 import shutil
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -54,10 +55,12 @@ def _own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
 
 
 def _candidates(worker: str) -> Iterator[int]:
-    number = int(worker.removeprefix("gw")) if worker.startswith("gw") else 0
-    size = len(PORTS) // WORKERS
-    block = PORTS[number % WORKERS * size :][:size]
-    begin = os.getpid() % size  # another run of the tests may be under way beside this one
+    """The ports of one xdist worker in turn, from a random one on: another run may be under way beside this one."""
+    block: Sequence[int] = PORTS
+    if worker.startswith("gw"):
+        size = len(PORTS) // WORKERS
+        block = PORTS[int(worker.removeprefix("gw")) % WORKERS * size :][:size]
+    begin = random.randrange(len(block))
     return itertools.cycle((*block[begin:], *block[:begin]))
 
 
@@ -87,7 +90,7 @@ def assigned_ports(monkeypatch: pytest.MonkeyPatch, worker_id: str) -> int:
 
     On a machine where something else is deployed the usual place is taken.
     """
-    number = int(worker_id.removeprefix("gw")) if worker_id.startswith("gw") else os.getpid()
+    number = int(worker_id.removeprefix("gw")) if worker_id.startswith("gw") else random.randrange(WORKERS)
     span = len(ASSIGNED) // WORKERS
     begins = (ASSIGNED[(number + n) % WORKERS * span] for n in itertools.count())
     begin = next(begin for begin in begins if all(map(_is_free, range(begin, begin + span))))

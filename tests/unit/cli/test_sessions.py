@@ -142,7 +142,8 @@ hint: pdlaunch restart -d agg
 
 
 def test_a_change_and_the_way_back(agg: Deployment, ask: Ask) -> None:
-    ask("up", "PROFILE", "-m", "first")
+    first = ask("up", "PROFILE", "-m", "first")
+    assert first.startswith("0\nup  generation 1"), first
     agg.env(PDLAUNCH_SIM_TOKEN_MS="1")
     assert (
         ask("plan", "PROFILE")
