@@ -41,7 +41,7 @@ def lint(
             for line in _lines(block):
                 say(line)
     wrong = [block for block in linted if block.rejected_args or block.unknown_env]
-    note(f"{len(linted)} blocks, {len(wrong)} of them with flags that are refused or variables that are unknown")
+    note(f"{len(wrong)} of {len(linted)} blocks have a flag that is refused or a variable that is unknown")
     return DIFFERENT if wrong else 0
 
 
@@ -80,5 +80,4 @@ def _said(found: Finding) -> str:
     from launcher.profile.findings import printable
 
     sign = "--" if found.path[-2] == "args" else ""
-    first = found.error.splitlines()[0]
-    return f"{sign}{printable(str(found.path[-1]))}  {printable(first)}"
+    return f"{sign}{printable(str(found.path[-1]))}  {found.error.splitlines()[0]}"

@@ -22,7 +22,12 @@ def lint_file(file: Path, engine: str) -> tuple[Linted, ...]:
     Raises InputError where the file is not a list of blocks, saying which block is wrong, and where there is no engine.
     """
     blocks = read_blocks(file)
-    linter = Linter(knobs_at(engine), catalogue(cache_dir() / "knobs"))
+    knobs = knobs_at(engine)
+    if knobs.engine == "simulator":
+        raise InputError(
+            "the simulator takes any flag, so there is nothing to judge", hint="name an SGLang: --engine PATH"
+        )
+    linter = Linter(knobs, catalogue(cache_dir() / "knobs"))
     return tuple(map(linter.lint, blocks))
 
 

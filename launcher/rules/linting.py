@@ -133,15 +133,14 @@ def _knows(knobs: EngineKnobs, name: str) -> bool:
 def _flag(knobs: EngineKnobs, here: KeyPath, value: ArgValue, reason: str | None) -> Findings:
     """What is wrong with a flag that the parser refuses for `reason`; what it takes all the same is a warning."""
     name = str(here[-1])
-    found = [*flag_name(here, name, _spelled(value), knobs)]
-    if reason is None:
-        return tuple(Finding(each.path, each.error, each.write, severity="warning") for each in found)
+    named = tuple(flag_name(here, name, _spelled(value), knobs))
     flag = _meant(knobs, name)
-    if flag and not found:
-        found += flag_value(here, value, flag)
-    if not any(each.severity == "error" for each in found):
-        found.append(Finding(here, f"the engine's parser refuses it: {reason}"))
-    return tuple(found)
+    if reason is None or (flag and not flag.refused):
+        named = tuple(Finding(each.path, each.error, each.write, severity="warning") for each in named)
+    if reason is None or any(each.severity == "error" for each in named):
+        return named
+    valued = tuple(flag_value(here, value, flag)) if flag else ()
+    return (*named, *(valued or (Finding(here, f"the engine's parser refuses it: {reason}"),)))
 
 
 def _variable(knobs: EngineKnobs, here: KeyPath, value: str) -> Findings:
