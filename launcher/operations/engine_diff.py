@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from launcher.errors import InputError
 from launcher.knobs import Change, EngineKnobs, Flag, env_changes, find_flag, flag_changes
 from launcher.operations.engine_trees import knobs_at
 from launcher.operations.selecting import select
@@ -40,9 +41,10 @@ def engine_diff(before: str, after: str, *, deployment: str | None = None) -> En
     services: tuple[Service, ...] | None = None
     if deployment is not None:
         store = select(deployment)
-        current = store.current()
-        services = store.generation(current).plan.services if current is not None else ()
-        deployment = store.layout.deployment
+        deployment, current = store.layout.deployment, store.current()
+        if current is None:
+            raise InputError(f"{deployment} has no generation, so nothing is used", hint="pdlaunch up PROFILE")
+        services = store.generation(current).plan.services
     old, new = knobs_at(before), knobs_at(after)
     flags, variables = flag_changes(old, new), env_changes(old, new)
     if services is not None:

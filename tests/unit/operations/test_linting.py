@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from launcher.cli.app import run
 from launcher.errors import InputError
 from launcher.operations.linting import read_blocks
+from launcher.profile import ArgValue
 from launcher.rules.linting import Block
-from tests.unit.knobs.trees import engine
+
+from ..knobs.trees import engine
 
 BLOCK = {"id": "a", "role": "decode", "env": {}, "args": {}}
 
@@ -75,7 +77,7 @@ def test_values_become_the_words_that_a_process_gets(tmp_path: Path) -> None:
     args = {"--a": 1, "b": 0.85, "c": [1, "x"], "d": {"k": [1]}, "e": True, "f": None}
     env = {"A": 1, "B": True, "C": None}
     (block,) = read_blocks(write(tmp_path, [BLOCK | {"args": args, "env": env}]))
-    expected = {"a": "1", "b": "0.85", "c": ("1", "x"), "d": '{"k": [1]}', "e": True, "f": None}
+    expected: dict[str, ArgValue] = {"a": "1", "b": "0.85", "c": ("1", "x"), "d": '{"k": [1]}', "e": True, "f": None}
     assert block == Block("a", "decode", {"A": "1", "B": "True", "C": None}, expected)
 
 
