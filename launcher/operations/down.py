@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from launcher.errors import PdlaunchError
 from launcher.operations.arriving import settle, stop_all
-from launcher.operations.events import Report
+from launcher.operations.events import Event, Report
 from launcher.operations.interrupts import interruptible
 from launcher.store import Store, who, writer
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +33,30 @@ def down(store: Store, report: Report, *, why: str | None = None, drain: bool = 
     by = who()
     began = time.monotonic()
     with interruptible(), writer(store.layout, "down", by, why):
-        store.recover(by=by)
-        settle(store, by=by)
         numbers = store.numbers()
         number = store.current() or (numbers[-1] if numbers else None)
         if number is None:
             return Down(store.layout.deployment, (), 0.0)
-        store.begin("down", from_generation=number, to_generation=None, by=by, why=why)
+        noted = _written(report, lambda: _begin(store, number, by=by, why=why))
         stopped = stop_all(store.generation(number).plan, store, report, drain=drain)
-        store.finish("done", by=by, why=why)
+        if noted:
+            _written(report, lambda: store.finish("done", by=by, why=why))
     return Down(store.layout.deployment, stopped, time.monotonic() - began)
+
+
+def _begin(store: Store, number: int, *, by: str, why: str | None) -> None:
+    store.recover(by=by)
+    settle(store, by=by)
+    store.begin("down", from_generation=number, to_generation=None, by=by, why=why)
+
+
+def _written(report: Report, note: Callable[[], None]) -> bool:
+    """Whether `note` was written; a full disk is told and keeps nobody from stopping what may have filled it."""
+    try:
+        note()
+    except PdlaunchError as error:
+        if not (isinstance(error.__cause__, OSError) and error.__cause__.errno in _FULL):
+            raise
+        report(Event("journal", f"not written: {error.message}"))
+        return False
+    return True

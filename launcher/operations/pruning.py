@@ -31,7 +31,7 @@ def to_prune(store: Store, keep: int) -> Pruned:
     and those whose scripts a running service may be started from again.
     """
     numbers = store.numbers()
-    kept: dict[int, str] = dict.fromkeys(numbers[max(0, len(numbers) - keep):], "recent")
+    kept: dict[int, str] = dict.fromkeys(numbers[max(0, len(numbers) - keep) :], "recent")
     alive = {found.digest for found in running(store.layout.state).values() if found.digest}
     for number in numbers:
         if alive and number not in kept and alive & _digests(store, number):

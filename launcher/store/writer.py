@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import errno
 import fcntl
 import os
 import time
@@ -62,13 +63,22 @@ def writer(layout: Layout, operation: str, by: str, why: str | None = None) -> I
             if os.fstat(fd).st_uid == os.geteuid():
                 os.fchmod(fd, shared_mode(layout.state, 0o644))
             os.ftruncate(fd, 0)
-            write_all(fd, mine.model_dump_json().encode())
+            _leave_note(fd, mine)
         try:
             yield mine
         finally:
             os.ftruncate(fd, 0)
     finally:
         os.close(fd)
+
+
+def _leave_note(fd: int, mine: Writing) -> None:
+    """Say who holds the lock; on a full disk it is held all the same, and nobody can read by whom."""
+    try:
+        write_all(fd, mine.model_dump_json().encode())
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
 
 
 def writing(layout: Layout) -> Writing | None:
