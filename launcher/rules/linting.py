@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from launcher.knobs import Abbreviation, EngineKnobs, Flag, find_flag
 from launcher.knobs.catalogue import Catalogue
+from launcher.knobs.declaration import Declaration
 from launcher.knobs.judging import Context, Verdict, judge_layers, worst
 from launcher.profile import ArgValue, Finding, KeyPath
 from launcher.rules import declared_words as words
@@ -165,12 +166,16 @@ def _declared(
             yield Finding(here, words.nobody_said(by, None), severity="warning")
     elif not verdict.admitted:
         place = next(each.place for each in entries if each.declaration is by)
-        yield Finding(here, words.reasons(verdict, by, place), severity=_severity(verdict))
+        when = _when(verdict, by)
+        error = f"{when}: {words.reasons(verdict, by, place)}" if when else words.reasons(verdict, by, place)
+        # A recipe has no list of waivers: it is told what is untested, and what does harm on some cards or models.
+        yield Finding(here, error, severity="error" if verdict.outcome == "bad" and not when else "warning")
 
 
-def _severity(verdict: Verdict) -> str:
-    """A recipe has no list of waivers: of what is merely untested it is told, and stopped by what does harm."""
-    return "error" if verdict.outcome == "bad" else "warning"
+def _when(verdict: Verdict, by: Declaration) -> str:
+    """The condition under which a value is bad; a recipe does not say on which cards or with which model it runs."""
+    conditions = [str(bad.when) for bad in by.bad if verdict.outcome == "bad" and bad.does == verdict.why]
+    return " or ".join(dict.fromkeys(conditions)) if all(conditions) else ""
 
 
 def _meant(knobs: EngineKnobs, name: str) -> Flag | None:

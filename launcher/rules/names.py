@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from launcher.errors import Problem
-from launcher.knobs import Abbreviation, EngineKnobs, EnvKnob, Flag, Unknown, find_flag, nearest
+from launcher.knobs import Abbreviation, EngineKnobs, EnvKnob, Flag, Unknown, find_flag, flipped, nearest
 from launcher.profile import DELETE, Finding, KeyPath, Loaded, levels
 
 _ENGINES_OWN = ("SGLANG_", "SGL_")
+_TRUE, _FALSE = {"1", "true", "yes", "y"}, {"0", "false", "no", "n"}
 _NO_EFFECT = {"unread", "read-as", "tests-only", "removed", "renamed"}
 """Remarks on a declared variable after which setting it is a mistake; the others depend on the machine."""
 
@@ -50,12 +51,19 @@ def flag_name(here: KeyPath, name: str, value: str, knobs: EngineKnobs) -> Itera
             yield Finding(here, error, _likely(candidates, here, value))
         case Abbreviation(candidates=(full, *_)):
             yield Finding(here, f"an abbreviation of {full}; full flag names only", f"{full}: {value}")
+        case Unknown() if opposite := flipped(name, _switches(knobs)):
+            error = f"no flag of {engine}; {opposite} says the opposite"
+            yield Finding(here, error, _turned(opposite, value))
         case Unknown(nearest=near):
             known_as = f"; did you mean {' or '.join(near)}?" if near else ""
             # The simulator takes any flag and records it: a name that is near none is no slip.
             severity = "warning" if knobs.engine == "simulator" and not near else "error"
             write = f"{near[0]}: {value}" if near else DELETE
             yield Finding(here, f"no flag of {engine}{known_as}", write, severity=severity)
+
+
+def _switches(knobs: EngineKnobs) -> list[str]:
+    return [flag.name for flag in knobs.flags.values() if not flag.takes_value]
 
 
 def _likely(candidates: tuple[str, ...], here: KeyPath, value: str) -> str:
@@ -91,13 +99,25 @@ def variable_name(here: KeyPath, name: str, value: str, knobs: EngineKnobs) -> I
 
 
 def _unknown(here: KeyPath, name: str, value: str, knobs: EngineKnobs) -> Iterator[Finding]:
-    near = nearest(name, knobs.env)
     engine = f"{knobs.engine} {knobs.version or ''}".strip()
-    meant = f"; did you mean {' or '.join(near)}?" if near else ""
     place = knobs.mentions.get(name)
     only = f" (only mentioned, {place})" if place else ""
+    opposite = flipped(name, (other for other, knob in knobs.env.items() if knob.kind == "bool"))
+    if opposite:
+        error = f"{engine} neither declares nor reads it{only}; {opposite} says the opposite"
+        yield Finding(here, error, _turned(opposite, value))
+        return
+    near = nearest(name, knobs.env)
+    meant = f"; did you mean {' or '.join(near)}?" if near else ""
     write = f"{near[0]}: {value}" if near else f"{DELETE}, or declare {name} under `knobs`"
     yield Finding(here, f"{engine} neither declares nor reads it{only}{meant}", write)
+
+
+def _turned(name: str, value: str) -> str:
+    """The line with the opposite value: the same one would do the opposite of what was meant."""
+    if value.lower() in _TRUE | _FALSE:
+        return f"{name}: {'false' if value.lower() in _TRUE else 'true'}"
+    return f"{name}: ..."
 
 
 def _known(here: KeyPath, knob: EnvKnob, value: str) -> Iterator[Finding]:

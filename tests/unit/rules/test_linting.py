@@ -68,7 +68,10 @@ DECLARED = (
         type="int",
         component="sglang",
         safe=[{"min": 1, "max": 4}],
-        bad=[{"value": "9", "does": "decode hangs"}],
+        bad=[
+            {"value": "9", "does": "decode hangs"},
+            {"value": "8", "does": "crashes", "when": {"gpu": "RTX PRO 6000"}},
+        ],
         hazard="a hang",
     ),
 )
@@ -175,6 +178,8 @@ def test_a_value_that_the_engine_takes_for_another_is_an_error_and_no_refusal() 
 
 def test_what_is_known_bad_is_an_error_and_what_is_untested_a_warning() -> None:
     assert errors(lint(level="9")) == ["level"]
+    assert [each.error.splitlines()[0] for each in lint(level="8").findings] == ["on RTX PRO 6000: known bad: crashes"]
+    assert errors(lint(level="8")) == []
     untested = lint(level="7")
     assert (errors(untested), untested.rejected_args) == ([], {})
     assert "outside the safe range" in untested.findings[0].error

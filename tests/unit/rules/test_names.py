@@ -149,3 +149,21 @@ class TestTheSimulator:
     def test_takes_the_variables_of_sglang_without_reading_them(self, tmp_path: Path) -> None:
         profile = loaded(tmp_path, "{env: {SGLANG_SOMETHING: 1}}", "kind: simulator")
         assert check_names(profile, simulator_knobs()) == []
+
+
+@pytest.mark.parametrize(("value", "turned"), [("1", "false"), ("true", "false"), ("0", "true"), ("often", "...")])
+def test_a_name_that_says_the_opposite_is_proposed_with_the_opposite_value(
+    tmp_path: Path, value: str, turned: str
+) -> None:
+    switch = Flag("disable-cache", ("disable-cache",), "disable_cache", "bool", default=False, nargs=0)
+    env = {"SGLANG_ENABLE_CHECK": EnvKnob("SGLANG_ENABLE_CHECK", "bool"), "SGLANG_TIME": EnvKnob("SGLANG_TIME", "int")}
+    knobs = EngineKnobs("sglang", "0.5.23", {switch.name: switch}, env)
+
+    def told(decode: str) -> Problem:
+        return only(check_names(loaded(tmp_path, decode), knobs))
+
+    variable = told(f"{{env: {{SGLANG_DISABLE_CHECK: {value}}}}}")
+    assert "SGLANG_ENABLE_CHECK says the opposite" in variable.error
+    assert variable.write == f"SGLANG_ENABLE_CHECK: {turned}"
+    assert told(f"{{args: {{enable-cache: {value}}}}}").write == f"disable-cache: {turned}"
+    assert "opposite" not in told(f"{{env: {{SGLANG_DISABLE_TIME: {value}}}}}").error
