@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Collection, Mapping
 
 from launcher.errors import PdlaunchError
@@ -30,8 +31,20 @@ def require_free(services: Collection[Service], ours: Collection[int]) -> None:
 
 
 def _words(held: Listener, service: str, use: str) -> str:
-    who = f"pid {held.pid} ({held.command})" if held.pid else held.command
+    who = f"pid {held.pid} ({held.command}){_whose(held.pid)}" if held.pid else held.command
     return f"port {held.port}, {service}'s {use} port, is taken by {who}"
+
+
+def _whose(pid: int) -> str:
+    """``, of anna since 2026-12-01 05:18``; empty for a process that has just ended."""
+    import psutil  # only who is refused waits for it
+
+    try:
+        process = psutil.Process(pid)
+        since = dt.datetime.fromtimestamp(process.create_time(), dt.UTC).astimezone()
+        return f", of {process.username()} since {since:%Y-%m-%d %H:%M}"
+    except psutil.Error:
+        return ""
 
 
 def verify_owners(plan: Plan, now: Mapping[str, Running]) -> None:
