@@ -50,7 +50,9 @@ def rollback(
             given = [word for option, value in options.items() if value is not None for word in (option, value)]
             flags = ["--restore-checkout", "--yes"] if restore_checkout else ["--yes"]
             raise InputError("this needs a yes", hint=shlex.join(["pdlaunch", "rollback", *given, *flags]))
-        typer.confirm("go?", default=True, abort=True, err=True)
+        if not typer.confirm("go?", default=True, err=True):
+            note("nothing was changed")
+            return 0
     began = time.monotonic()
     done = go_back(store, number, reporter(), why=why, checkout=restore_checkout)
     took = duration(time.monotonic() - began)

@@ -12,6 +12,7 @@ from launcher.cli import views
 from launcher.cli.options import BackendName, Deployment, DryRun, Json, ProfilePath, Why
 from launcher.cli.output import duration, note, print_json, print_problems, say
 from launcher.cli.progress import reporter
+from launcher.errors import PdlaunchError
 
 
 def check(
@@ -86,7 +87,14 @@ def status(deployment: Deployment = None, json: Json = False) -> int:
     from launcher.operations.status import status as look
 
     chosen = [select(deployment)] if deployment is not None or json else stores()
-    seen = [look(store) for store in chosen]
+    seen, broken = [], []
+    for store in chosen:
+        try:
+            seen.append(look(store))
+        except PdlaunchError as error:  # one that is damaged hides none of the others
+            if len(chosen) == 1:
+                raise
+            broken.append((store.layout.deployment, error.message))
     if json:
         print_json(seen[0])
     else:
@@ -94,6 +102,10 @@ def status(deployment: Deployment = None, json: Json = False) -> int:
         for found in seen:
             if found.next:
                 note(f"hint: {found.next}")
+        for name, damage in broken:
+            note(f"error: {name}: {damage}")
+    if broken:
+        return 1
     return 0 if all(found.state in ("ok", "stopped", "empty") for found in seen) else 1
 
 

@@ -41,7 +41,8 @@ last_line = LastLine()
 def say(text: str = "") -> None:
     """A line of data, on stdout."""
     last_line.clear()
-    sys.stdout.write(text + "\n")
+    if sys.stdout is not None:  # closed by who started us
+        sys.stdout.write(text + "\n")
 
 
 def note(text: str = "") -> None:

@@ -10,6 +10,8 @@ from launcher.cli.output import duration, last_line, note
 from launcher.operations.events import Event, Report
 
 _SUBJECT = 10
+_ENDS = {"stopped": "stopping"}
+"""What an event ends beside its own subject."""
 
 
 def reporter() -> Report:
@@ -38,6 +40,7 @@ class _Terminal:
             self._passing[event.subject] = event
         else:
             self._passing.pop(event.subject, None)
+            self._passing.pop(_ENDS.get(event.subject, ""), None)
             note(_line(event))
         under_way = "  ".join(map(_short, self._passing.values()))
         last_line.draw(under_way[: shutil.get_terminal_size().columns - 1])

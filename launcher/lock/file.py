@@ -76,6 +76,8 @@ def is_lock(text: str) -> bool:
 
 def is_lock_file(path: Path) -> bool:
     """Whether a lock is meant, by what stands in the file; one that cannot be read is told by its name."""
+    if not path.is_file():  # a pipe would be waited for
+        return path.name.endswith(".lock.yaml")
     try:
         with path.open("rb") as file:
             return is_lock(file.read(4096).decode(errors="replace"))

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from launcher.backends.protocol import Backend
 from launcher.errors import PdlaunchError
 from launcher.observe.running import running
-from launcher.operations.driving import backend_of
+from launcher.operations.driving import backend_of, without_plan
 from launcher.operations.events import Event, Report
 from launcher.operations.going import Arrived, go
 from launcher.operations.handover import release_units, settle_units, waiting
@@ -48,6 +48,8 @@ def arrive(
     try:
         arrived = go(generation, driver, store, report, by=by, why=why, forced=forced, drain=drain)
     except BaseException as error:
+        if isinstance(error, PdlaunchError) and error.hint:
+            error.hint = error.hint.replace("pdlaunch logs", f"pdlaunch logs -d {plan.deployment}", 1)
         outcome = "interrupted" if isinstance(error, Interrupted | KeyboardInterrupt) else "failed"
         report(Event(operation, f"{outcome}{_give_up(plan, store, report)}"))
         store.finish(outcome, by=by, why=str(error) or why)
@@ -85,15 +87,17 @@ def settle(store: Store, *, by: str) -> None:
 
 
 def stop_all(
-    plan: Plan, store: Store, report: Report, *, limits: Stop | None = None, drain: bool = True
+    plan: Plan | None, store: Store, report: Report, *, limits: Stop | None = None, drain: bool = True
 ) -> tuple[str, ...]:
     """Stop every process of the deployment, its supervisor last, and give back what it held; the names that ran.
 
-    Raises PdlaunchError naming what cannot be ended.
+    Without a plan, where none can be read any more, the processes' own marks say what there is to stop. Raises
+    PdlaunchError naming what cannot be ended.
     """
-    driver: Backend = backend_of(plan.model_copy(update={"stop": limits}) if limits else plan, store.layout)
+    driver = _driver(plan, store, limits)
     now = running(store.layout.state)
-    ran = tuple(name for name in dict.fromkeys((*(s.name for s in plan.services), *now)) if name in now)
+    known = [service.name for service in plan.services] if plan else []
+    ran = tuple(name for name in dict.fromkeys((*known, *now)) if name in now)
     if ran:
         report(Event("stopping", ", ".join(ran), passing=True))
         release_units(store, ran, report)
@@ -106,3 +110,9 @@ def stop_all(
         raise PdlaunchError(f"not stopped: {still}", hint="see what keeps them: ps -fp PID")
     release(store.layout)
     return ran
+
+
+def _driver(plan: Plan | None, store: Store, limits: Stop | None) -> Backend:
+    if plan is None:
+        return without_plan(store.layout, limits or Stop())
+    return backend_of(plan.model_copy(update={"stop": limits}) if limits else plan, store.layout)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from launcher.errors import PdlaunchError
+from launcher.observe.running import running
 from launcher.operations.arriving import settle, stop_all
 from launcher.operations.events import Event, Report
 from launcher.operations.interrupts import interruptible
+from launcher.plan import Plan
 from launcher.store import Store, who, writer
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -33,18 +36,29 @@ def down(store: Store, report: Report, *, why: str | None = None, drain: bool = 
     by = who()
     began = time.monotonic()
     with interruptible(), writer(store.layout, "down", by, why):
-        numbers = store.numbers()
-        number = store.current() or (numbers[-1] if numbers else None)
-        if number is None:
+        number, plan = _what_runs(store)
+        if number is None and not running(store.layout.state):
             return Down(store.layout.deployment, (), 0.0)
         noted = _written(report, lambda: _begin(store, number, by=by, why=why))
-        stopped = stop_all(store.generation(number).plan, store, report, drain=drain)
+        stopped = stop_all(plan, store, report, drain=drain)
         if noted:
             _written(report, lambda: store.finish("done", by=by, why=why))
     return Down(store.layout.deployment, stopped, time.monotonic() - began)
 
 
-def _begin(store: Store, number: int, *, by: str, why: str | None) -> None:
+def _what_runs(store: Store) -> tuple[int | None, Plan | None]:
+    """The current generation, or the newest that can be read: a damaged one must not keep anybody from stopping."""
+    current = None
+    with contextlib.suppress(PdlaunchError):
+        current = store.current()
+    for number in dict.fromkeys((current, *reversed(store.numbers()))):
+        if number is not None:
+            with contextlib.suppress(PdlaunchError):
+                return number, store.generation(number).plan
+    return current, None
+
+
+def _begin(store: Store, number: int | None, *, by: str, why: str | None) -> None:
     store.recover(by=by)
     settle(store, by=by)
     store.begin("down", from_generation=number, to_generation=None, by=by, why=why)

@@ -7,6 +7,7 @@ from launcher.errors import InputError
 from launcher.observe.http import Endpoint
 from launcher.observe.loads import load
 from launcher.plan import Plan
+from launcher.profile import Stop
 from launcher.render import Layout
 
 
@@ -20,6 +21,13 @@ def backend_of(plan: Plan, layout: Layout) -> Backend:
     from launcher.backends.supervisord import Supervisord  # brings http and xmlrpc, of which a refusal needs none
 
     return Supervisord(layout, plan.stop, busy=lambda name: _busy(plan, name))
+
+
+def without_plan(layout: Layout, limits: Stop) -> Backend:
+    """Who can stop what runs of a deployment whose generations cannot be read."""
+    from launcher.backends.supervisord import Supervisord
+
+    return Supervisord(layout, limits)
 
 
 def _busy(plan: Plan, name: str) -> bool:

@@ -52,7 +52,8 @@ def meant(store: Store, text: str, *, now: dt.datetime | None = None) -> Meant:
     found = at(moment, spans(store.journal.events()))
     shown = moment.strftime("%Y-%m-%d %H:%M")
     if found is None:
-        raise InputError(f"nothing had served at {shown}", hint="pdlaunch history")
+        unnamed = f"no generation is called {text}, and " if text in _WORDS else ""
+        raise InputError(f"{unnamed}nothing had served at {shown}", hint="pdlaunch history")
     if found not in store.numbers():
         raise InputError(f"generation {found} served at {shown}, but it was pruned", hint="pdlaunch history")
     return Meant(found, f"{text} is {'no name here: ' if text in _WORDS else ''}{shown}, when {found} served")
@@ -80,11 +81,21 @@ def moment_of(text: str, now: dt.datetime) -> dt.datetime | None:
 def _numbered(store: Store, value: int) -> int:
     if value >= 0:
         return store.generation(value).number
-    current = store.current()
-    before = [n for n in store.numbers() if current is None or n < current]
+    before = served_before(store)
     if len(before) < -value:
-        raise InputError(f"there is no generation {value}: {len(before)} came before", hint="pdlaunch history")
+        said = f"{len(before)} served before the current one" if before else "none served before the current one"
+        raise InputError(f"there is no generation {value}: {said}", hint="pdlaunch history")
     return before[value]
+
+
+def served_before(store: Store) -> list[int]:
+    """The generations that served before the current one and are still there, in the order they last served in.
+
+    A number below the current one may be a start that failed: nobody means that with the one before.
+    """
+    there, current = set(store.numbers()), store.current()
+    last = {span.generation: span.start for span in spans(store.journal.events())}
+    return [n for n in sorted(last, key=lambda number: last[number]) if n in there and n != current]
 
 
 def _good(store: Store, now: dt.datetime) -> Meant:

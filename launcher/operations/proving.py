@@ -83,7 +83,7 @@ def _climb(plan: Plan, door: Server, length: int, deadline: float, report: Repor
         if proof.failure:
             raise ProbeFailedError(
                 f"probe  ladder broke at {count(rung)} tokens: {proof.failure}. Proven to {count(longest)}",
-                hint="pdlaunch logs decode-0; a knob whose effect depends on context length is the usual cause",
+                hint="pdlaunch logs; a knob whose effect depends on context length is the usual cause",
             )
         report(Event("probe", f"ladder {count(rung)} ok", seconds=proof.seconds))
         longest, patience = rung, max(_PATIENCE, _SLOWER * proof.seconds)

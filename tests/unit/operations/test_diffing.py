@@ -120,7 +120,7 @@ def test_left_out_sides_are_the_current_generation_and_the_one_before(afternoon:
     assert numbers == [5, 6]
     afternoon.store.set_current(4, by="anna")
     found = diff(None, None)
-    assert (found.before.side.label, found.after.side.label) == ("3", "4")
+    assert (found.before.side.label, found.after.side.label) == ("6", "4")
 
 
 def test_names_and_times_are_generations(afternoon: Deployment, capsys: pytest.CaptureFixture[str]) -> None:
