@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from launcher.errors import PdlaunchError
 from launcher.observe.running import running
 from launcher.operations.arriving import settle
+from launcher.operations.receipts import receipts_folder
 from launcher.store import Store, who, writer
+from launcher.store.files import remove_tree
 from launcher.store.names import named
 
 RECENT = 20
@@ -58,6 +60,7 @@ def prune(store: Store, keep: int, *, why: str | None = None) -> Pruned:
         found = to_prune(store, keep)
         for number in found.removed:
             store.remove(number, by=by, why=why)
+            remove_tree(receipts_folder(store.layout, number))
         snapshots = store.remove_unused_snapshots()
     return Pruned(found.removed, found.kept, snapshots)
 

@@ -384,9 +384,23 @@ def test_killed_anywhere_it_is_completed_by_the_same_again(old: Old, free_port: 
         assert not list(store.layout.state.rglob("*.tmp")), point
 
 
+RUN_BY_PYTHON = "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:]).returncode)"
+REAL_STYLES: Mapping[str, tuple[tuple[str, ...], str, str]] = {
+    "exec": (("/bin/bash",), "exec ", ""),
+    "script": (("/bin/bash",), "", ""),
+    "nohup": (("/bin/bash",), "nohup ", " &"),
+    "setsid": (("setsid", "--fork", "/bin/bash"), "exec ", ""),
+    "program": ((sys.executable, "-c", RUN_BY_PYTHON, "/bin/bash"), "exec ", ""),
+}
+"""What runs the script, and how the script runs the server."""
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("style", REAL_STYLES)
 def test_a_real_engine_is_taken_over_and_started_again_to_the_byte(
-    old: Old, free_port: Callable[[], int], installed_engines: Path
+    old: Old, free_port: Callable[[], int], installed_engines: Path, style: str
 ) -> None:
+    outer, run, after = REAL_STYLES[style]
     engine = install_cpu(installed_engines, progress=lambda _step, _text: None, wait=True)
     port = free_port()
     flags = [
@@ -395,10 +409,10 @@ def test_a_real_engine_is_taken_over_and_started_again_to_the_byte(
     path = old.folder / "real.sh"
     path.write_text(
         "".join(f"export {name}={value}\n" for name, (value, _) in CPU_ENGINE_ENV.items())
-        + f"exec {engine.venv}/bin/python -m sglang.launch_server --model-path {engine.model} "
-        f"--served-model-name tiny --chunked-prefill 128 --sleep-on-idle --port {port} {' '.join(flags)}\n"
+        + f"{run}{engine.venv}/bin/python -m sglang.launch_server --model-path {engine.model} "
+        f"--served-model-name tiny --chunked-prefill 128 --sleep-on-idle --port {port} {' '.join(flags)}{after}\n"
     )
-    old.start(["/bin/bash", str(path)], BASE, port)
+    old.start([*outer, str(path)], BASE, port)
     until(lambda: Endpoint("127.0.0.1", port).get("/health").ok, "the old engine serves", seconds=240)
     (pid,) = old.pids()
     before = running(pid)
