@@ -6,6 +6,7 @@ that YAML 1.1 would turn into something else. Everything found is returned; only
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,13 +46,22 @@ def parse(text: str, file: Path) -> tuple[Node, list[Finding]]:
         raise refused(file, f"not YAML: {error}") from None
 
 
+def _events(text: str) -> Iterator[ev.Event]:
+    """libyaml's events, ten times as fast, where it has no objection; else PyYAML's own, whose errors say more."""
+    fast = getattr(yaml, "CSafeLoader", None)
+    if fast is not None:
+        with contextlib.suppress(yaml.YAMLError):
+            return iter(list(yaml.parse(text, Loader=fast)))
+    return iter(yaml.parse(text, Loader=yaml.SafeLoader))
+
+
 class _Composer:
     """Consumes the events of one text; a place that is refused still gives a node, so that the rest is read."""
 
     def __init__(self, text: str, file: Path) -> None:
         self.file = file
         self.findings: list[Finding] = []
-        self.events: Iterator[ev.Event] = iter(yaml.parse(text, Loader=yaml.SafeLoader))
+        self.events: Iterator[ev.Event] = _events(text)
 
     def document(self) -> tuple[Node, list[Finding]]:
         next(self.events)  # StreamStart
