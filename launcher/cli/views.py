@@ -122,7 +122,7 @@ def _quoted(name: str) -> str:
 
 
 def _proven(seen: Status) -> str:
-    from launcher.operations.proving import count
+    from launcher.operations.counts import count
 
     if seen.proven_tokens is None:
         return "nothing is proven yet"
@@ -159,7 +159,7 @@ def _when(iso: str | None) -> str:
 
 def history(rows: tuple[Row, ...]) -> str:
     """The generations, newest first."""
-    from launcher.operations.proving import count
+    from launcher.operations.counts import count
 
     head = ("gen", "since", "by", "why", "ran", "proven", "verdict", "")
     lines = [

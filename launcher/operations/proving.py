@@ -8,6 +8,7 @@ from pathlib import Path
 
 from launcher.errors import PdlaunchError, ProbeFailedError
 from launcher.observe.http import Endpoint
+from launcher.operations.counts import count
 from launcher.operations.events import Event, Report
 from launcher.operations.loading import INTERVAL, StartFailedError
 from launcher.plan import Plan, Service
@@ -41,13 +42,6 @@ class Proven:
             if self.context
             else (f"proven to {count(self.tokens)} tokens")
         )
-
-
-def count(tokens: int | None) -> str:
-    """``257``, ``8,193`` or ``262k``."""
-    if tokens is None:
-        return "?"
-    return f"{tokens:,}" if tokens < 10_000 else f"{tokens // 1000}k"
 
 
 def prove(plan: Plan, deadline: float, report: Report) -> Proven:
