@@ -14,7 +14,7 @@ from launcher.observe.machine import account
 from launcher.operations.engine_trees import knobs_at
 from launcher.operations.facts import Gathered, gather
 from launcher.plan import Facts, Plan, resolve
-from launcher.profile import Examined, Loaded, examine, faulty, waive
+from launcher.profile import Examined, Loaded, examine, faulty, levels, waive
 from launcher.rules import Known, check_declared, check_names, check_values, judge_profile, simulator_knobs
 from launcher.store import cache_dir
 
@@ -63,11 +63,17 @@ def check(path: Path, *, backend: str | None = None, against: str | None = None)
     judged = [*check_names(loaded, engine, router), *check_values(loaded, engine, router)] if engine else []
     told = [*examined.problems, *map(loaded.problem, gathered.findings), *judge_profile(loaded), *judged]
     problems = waive(loaded, [*told, *check_declared(loaded, known, told)], today)
-    negatable = frozenset(name for name, flag in engine.flags.items() if flag.negations) if engine else frozenset()
-    facts = gathered.facts.model_copy(update={"negatable": negatable})
+    facts = gathered.facts.model_copy(update={"negatable": _negatable(loaded, engine)})
     wrong = any(p.severity == "error" for p in problems)
     plan = None if wrong else resolve(loaded, facts, backend=backend)
     return Checked(loaded, facts, plan, tuple(problems), gathered.roots)
+
+
+def _negatable(loaded: Loaded, engine: EngineKnobs | None) -> frozenset[str]:
+    """The flags that the profile writes and that have a ``--no-`` twin; the other hundreds are not even decoded."""
+    written = {name for _, level in levels(loaded.profile) for name in level.args}
+    flags = ((name, engine.flags.get(name)) for name in written) if engine else ()
+    return frozenset(name for name, flag in flags if flag and flag.negations)
 
 
 def _knobs(loaded: Loaded, gathered: Gathered) -> tuple[EngineKnobs | None, EngineKnobs | None]:
