@@ -30,8 +30,8 @@ INTERRUPTED = 130
 """128 + SIGINT, as shells say it."""
 
 
-def build() -> typer.Typer:
-    """The whole application."""
+def build(asked: str | None = None) -> typer.Typer:
+    """The application: whole, or with the one command `asked` for, since making each from its signature takes time."""
     app = typer.Typer(
         name="pdlaunch",
         help="Launch prefill/decode-disaggregated SGLang serving, and keep its configuration honest.",
@@ -40,17 +40,23 @@ def build() -> typer.Typer:
         no_args_is_help=True,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    for _, commands in GROUPS:
-        for name, function in commands.items():
-            app.command(name)(function)
+    app.callback()(_nothing)  # keeps it a group: a single command would take the place of its name
+    known = {name: function for _, commands in GROUPS for name, function in commands.items()}
+    for name, function in ({asked: known[asked]} if asked in known else known).items():
+        app.command(name)(function)
     for name, nested in NESTED.items():
-        app.add_typer(nested, name=name)
+        if asked not in known:
+            app.add_typer(nested, name=name)
     return app
+
+
+def _nothing() -> None:
+    pass
 
 
 def run(words: Sequence[str]) -> int:
     """Run one command line; returns its exit code. Never lets an exception of ours or of the system through."""
-    command = typer.main.get_command(build())
+    command = typer.main.get_command(build(words[0] if words else None))
     try:
         result = command.main(list(words), prog_name="pdlaunch", standalone_mode=False)
         sys.stdout.flush()

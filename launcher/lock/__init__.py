@@ -1,6 +1,6 @@
 """The lock: what starts, recorded so that a person can read it, git can diff it and another machine agrees."""
 
-from launcher.lock.file import document, from_yaml, is_lock, is_lock_file, to_yaml
+from launcher.lock.file import document, from_yaml, to_yaml
 from launcher.lock.making import Read, bundle_digests, intent_of, lock_of, plan_of
 from launcher.lock.model import SCHEMA, About, Intent, Lock
 
@@ -14,8 +14,6 @@ __all__ = [
     "document",
     "from_yaml",
     "intent_of",
-    "is_lock",
-    "is_lock_file",
     "lock_of",
     "plan_of",
     "to_yaml",

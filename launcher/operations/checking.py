@@ -9,12 +9,11 @@ from pathlib import Path
 from launcher.errors import InputError, Problem
 from launcher.knobs import EngineKnobs, harvest, harvest_router
 from launcher.knobs.catalogue import catalogue
-from launcher.lock import is_lock_file
 from launcher.observe.machine import account
 from launcher.operations.engine_trees import knobs_at
 from launcher.operations.facts import Gathered, gather
 from launcher.plan import Facts, Plan, resolve
-from launcher.profile import Examined, Loaded, examine, faulty, levels, waive
+from launcher.profile import Examined, Loaded, examine, faulty, is_lock_file, levels, waive
 from launcher.rules import Known, check_declared, check_names, check_values, judge_profile, simulator_knobs
 from launcher.store import cache_dir
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from launcher.backends.protocol import Backend
 from launcher.errors import InputError
-from launcher.observe.http import Endpoint
-from launcher.observe.loads import load
 from launcher.plan import Plan
 from launcher.profile import Stop
 from launcher.render import Layout
@@ -32,6 +30,9 @@ def without_plan(layout: Layout, limits: Stop) -> Backend:
 
 def _busy(plan: Plan, name: str) -> bool:
     """Whether a server still has requests; one that does not answer is taken for busy: it will not end by itself."""
+    from launcher.observe.http import Endpoint
+    from launcher.observe.loads import load
+
     service = plan.service(name)
     if service is None or service.role == "router":
         return False

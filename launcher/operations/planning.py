@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from launcher.compare import Change, changes
 from launcher.engines.manifest import manifest
 from launcher.errors import Problem
-from launcher.lock import is_lock_file, plan_of
 from launcher.operations.checking import check, sound
 from launcher.operations.driving import backend_of
-from launcher.operations.locking import read_lock
 from launcher.operations.moving import Move
 from launcher.operations.surveying import etas, find_move
 from launcher.plan import Plan, resolve
+from launcher.profile import is_lock_file
 from launcher.store import Store, layout
+
+if TYPE_CHECKING:
+    from launcher.compare import Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,9 @@ def planned(profile: Path, *, backend: str | None = None) -> Planned:
     Raises InputError carrying every problem of a profile with errors, and for a lock that was cut short or edited.
     """
     if is_lock_file(profile):
+        from launcher.lock import plan_of  # a lock's whole room, of which a profile needs nothing
+        from launcher.operations.locking import read_lock
+
         locked = plan_of(read_lock(profile))
         return Planned(locked, (), locked.engine.snapshot)
     checked = check(profile, backend=backend)
@@ -73,4 +78,12 @@ def propose(profile: Path, *, backend: str | None = None) -> Proposal:
     move = find_move(plan, backend_of(plan, store.layout), store)[0] if plan.backend == "supervisord" else None
     known = etas(store)
     eta = max((known[name] for name in move.start if name in known), default=None) if move else None
-    return Proposal(plan, found.problems, current, changes(before, plan) if before else (), move, eta)
+    return Proposal(plan, found.problems, current, _changes(before, plan), move, eta)
+
+
+def _changes(before: Plan | None, plan: Plan) -> tuple[Change, ...]:
+    if before is None:
+        return ()
+    from launcher.compare import changes
+
+    return changes(before, plan)

@@ -48,7 +48,7 @@ def of_file(path: Path, backend: str | None = None) -> Given:
 
     `backend` is taken for a profile that names none.
     """
-    from launcher.lock import is_lock, plan_of
+    from launcher.profile import is_lock
 
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
@@ -58,6 +58,7 @@ def of_file(path: Path, backend: str | None = None) -> Given:
         raise InputError(reason, hint="name a lock file, a profile or a generation: pdlaunch history") from None
     if not is_lock(start):
         return Given(_of_profile(path, backend))
+    from launcher.lock import plan_of
     from launcher.operations.locking import read_lock
 
     lock = read_lock(path)

@@ -23,6 +23,7 @@ from launcher.profile.model import (
     Watch,
 )
 from launcher.profile.quantities import seconds, tokens
+from launcher.profile.recognizing import is_lock, is_lock_file
 from launcher.profile.schema import schema, schema_text
 from launcher.profile.servers import Server, servers
 from launcher.profile.tree import KeyPath
@@ -57,6 +58,8 @@ __all__ = [
     "allows",
     "examine",
     "faulty",
+    "is_lock",
+    "is_lock_file",
     "levels",
     "load",
     "schema",

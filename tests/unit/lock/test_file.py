@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from launcher.errors import InputError
-from launcher.lock import from_yaml, is_lock, plan_of, to_yaml
+from launcher.lock import from_yaml, plan_of, to_yaml
 from launcher.plan.model import Argument, Origin, Secret, Service, Variable
 
 from .making import HERE, a_lock, a_plan, a_service
@@ -170,13 +170,6 @@ def test_whatever_stands_there_a_lock_or_one_error_comes_out(text: str, at: int,
     except InputError as error:
         refusal = error.message
     assert refusal.startswith("x.lock.yaml")
-
-
-def test_a_file_is_told_by_its_first_line() -> None:
-    assert is_lock(TEXT)
-    assert is_lock("# a comment\n\nlock: 9\n")
-    assert not is_lock("name: tiny\nlock: 1\n")
-    assert not is_lock("")
 
 
 def test_origins_must_fit() -> None:
