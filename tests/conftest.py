@@ -21,6 +21,7 @@ from launcher.engines.cpu.engine import home as cpu_home
 from launcher.engines.environment import environment_at
 
 from .deployments import Deployment, aggregated, pair
+from .nvml import Nvml, build
 
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")  # how fast this machine is just now is no property of the code
@@ -52,6 +53,17 @@ def _own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
         monkeypatch.delenv(name)
     yield
     shutil.rmtree(run, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def _nvml_libraries(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return build(tmp_path_factory.mktemp("nvml"))
+
+
+@pytest.fixture
+def nvml(_nvml_libraries: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Nvml:
+    """A stand-in for NVIDIA's library, which says what a test tells it."""
+    return Nvml(*_nvml_libraries, tmp_path, monkeypatch)
 
 
 def _candidates(worker: str) -> Iterator[int]:
