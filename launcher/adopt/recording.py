@@ -9,7 +9,7 @@ from launcher.adopt.grouping import model_name, model_path, names
 from launcher.adopt.secrets import Secrets, secrets_of
 from launcher.plan import DIGEST, MARK, Argument, Origin, Plan, Secret, Service, Variable
 from launcher.plan.model import EngineUse
-from launcher.plan.resolve import USUAL_CHUNK
+from launcher.plan.resolving import USUAL_CHUNK
 from launcher.profile import Ready, Restart, Stop
 
 READABLE = "SPT_NOENV"

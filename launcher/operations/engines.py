@@ -7,7 +7,7 @@ from pathlib import Path
 
 from launcher.engines import EngineFacts, describe, simulator
 from launcher.engines.cpu.engine import CpuEngine, home
-from launcher.engines.cpu.install import install
+from launcher.engines.cpu.installing import install
 from launcher.engines.registry import Registered, register, registered
 from launcher.errors import InputError
 from launcher.operations.events import Event, Report

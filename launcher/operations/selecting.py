@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from launcher.errors import InputError
-from launcher.profile import examine
 from launcher.store import Store, deployments, layout, state_dir
 
 
@@ -25,7 +24,7 @@ def select(target: str | None) -> Store:
     """
     names = deployments()
     if target is not None:
-        name = examine(Path(target)).loaded.profile.name if _is_path(target) else target
+        name = _named_in(Path(target)) if _is_path(target) else target
         if name not in names:
             known = f"there are: {', '.join(names)}" if names else f"there is none yet in {state_dir()}"
             raise InputError(f"no deployment is called {name!r}; {known}", hint="pdlaunch up PROFILE starts one")
@@ -35,6 +34,12 @@ def select(target: str | None) -> Store:
     if not names:
         raise InputError(f"there is no deployment yet in {state_dir()}", hint="pdlaunch up PROFILE starts one")
     raise InputError(f"there are several deployments: {', '.join(names)}", hint=f"say which: -d {names[0]}")
+
+
+def _named_in(profile: Path) -> str:
+    from launcher.profile import examine  # and with it YAML, which a name needs not
+
+    return examine(profile).loaded.profile.name
 
 
 def _is_path(target: str) -> bool:

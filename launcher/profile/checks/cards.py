@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from launcher.profile.findings import Finding
 from launcher.profile.lines import Lines
 from launcher.profile.model import Profile, Settings
-from launcher.profile.servers import Server, servers
+from launcher.profile.serving import Server, servers
 
 
 def check_cards(profile: Profile, lines: Lines) -> Iterator[Finding]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from launcher.profile.checks.owned import owned_by_engine, owned_by_router
 from launcher.profile.findings import DELETE, Finding
-from launcher.profile.levels import levels
+from launcher.profile.layering import levels
 from launcher.profile.lines import Lines
 from launcher.profile.model import Profile
-from launcher.profile.servers import ROLES
+from launcher.profile.serving import ROLES
 from launcher.profile.tree import KeyPath
 from launcher.profile.waivers import allows
 

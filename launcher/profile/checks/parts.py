@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from launcher.profile.findings import DELETE, Finding
 from launcher.profile.lines import Lines
 from launcher.profile.model import Profile
-from launcher.profile.servers import ROLES
+from launcher.profile.serving import ROLES
 
 _BRINGS_A_MODEL = {"cpu", "simulator"}
 _PER_SERVER = ("gpus", "port", "bootstrap_port", "nccl_port")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from launcher.profile.findings import Finding
 from launcher.profile.lines import Lines
 from launcher.profile.model import Profile
-from launcher.profile.servers import servers
+from launcher.profile.serving import servers
 from launcher.profile.tree import KeyPath, dotted
 
 EPHEMERAL = range(32768, 61000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from launcher.profile.findings import DELETE, Finding
-from launcher.profile.levels import levels
+from launcher.profile.layering import levels
 from launcher.profile.lines import Lines
 from launcher.profile.model import Profile
 from launcher.profile.tree import KeyPath, dotted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from launcher.profile.model import Profile, Role, Settings
-from launcher.profile.servers import ROLES
+from launcher.profile.serving import ROLES
 from launcher.profile.tree import KeyPath
 
 

@@ -57,7 +57,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setenv("PDLAUNCH_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setattr(Builder, "steps", lambda builder: found.environment(builder.venv))
     # By import_module: in the package, `install` is the function.
-    monkeypatch.setattr(import_module("launcher.engines.cpu.install"), "verify", found.verify)
+    monkeypatch.setattr(import_module("launcher.engines.cpu.installing"), "verify", found.verify)
     return found
 
 
