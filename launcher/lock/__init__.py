@@ -3,6 +3,7 @@
 from launcher.lock.file import document, from_yaml, to_yaml
 from launcher.lock.making import Read, bundle_digests, intent_of, lock_of, plan_of
 from launcher.lock.model import SCHEMA, About, Intent, Lock
+from launcher.lock.reading import read_lock
 
 __all__ = [
     "SCHEMA",
@@ -16,5 +17,6 @@ __all__ = [
     "intent_of",
     "lock_of",
     "plan_of",
+    "read_lock",
     "to_yaml",
 ]

@@ -11,7 +11,7 @@ from launcher.compare import Change, changes
 from launcher.engines.manifest import manifest
 from launcher.engines.whole import write_whole
 from launcher.errors import InputError, PdlaunchError, Problem
-from launcher.lock import Intent, Lock, from_yaml, intent_of, lock_of, plan_of, to_yaml
+from launcher.lock import Intent, Lock, intent_of, lock_of, plan_of, read_lock, to_yaml
 from launcher.lock.difference import Difference, differences
 from launcher.operations.checking import Checked, check, sound
 from launcher.operations.engine_reading import read_engine, with_edits
@@ -19,9 +19,6 @@ from launcher.operations.naming import current
 from launcher.plan import Plan, resolve
 from launcher.store import Store, layout, who
 from launcher.store.journal import now
-
-LARGEST = 8 * 1024 * 1024
-"""Bytes of a lock; one of 24 servers has 150 thousand."""
 
 _SAID = frozenset({"deployment", "profile"})
 """What can be compared where the engine is not."""
@@ -65,23 +62,6 @@ class Compared:
 def lock_path(profile: Path) -> Path:
     """``dsv4-flash.lock.yaml`` beside ``dsv4-flash.yaml``."""
     return profile.with_name(f"{profile.name.removesuffix('.yaml').removesuffix('.yml')}.lock.yaml")
-
-
-def read_lock(path: Path) -> Lock:
-    """The lock in the file at `path`; raises InputError for one that is missing, too large, cut short or edited."""
-    try:
-        if not path.is_file():
-            raise InputError(f"{path}: there is no such file", hint="pdlaunch lock PROFILE writes it")
-        with path.open("rb") as file:
-            content = file.read(LARGEST + 1)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    if len(content) > LARGEST:
-        raise InputError(f"{path}: is larger than {LARGEST >> 20} MiB, so it is no lock")
-    try:
-        return from_yaml(content.decode(), path)
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: is not UTF-8 text, so it is no lock") from None
 
 
 def lock_profile(profile: Path, *, backend: str | None = None, why: str | None = None, dry_run: bool = False) -> Locked:

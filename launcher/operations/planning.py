@@ -53,8 +53,7 @@ def planned(profile: Path, *, backend: str | None = None) -> Planned:
     Raises InputError carrying every problem of a profile with errors, and for a lock that was cut short or edited.
     """
     if is_lock_file(profile):
-        from launcher.lock import plan_of  # a lock's whole room, of which a profile needs nothing
-        from launcher.operations.locking import read_lock
+        from launcher.lock import plan_of, read_lock  # a lock's whole room, of which a profile needs nothing
 
         locked = plan_of(read_lock(profile))
         return Planned(locked, (), locked.engine.snapshot)

@@ -58,8 +58,7 @@ def of_file(path: Path, backend: str | None = None) -> Given:
         raise InputError(reason, hint="name a lock file, a profile or a generation: pdlaunch history") from None
     if not is_lock(start):
         return Given(_of_profile(path, backend))
-    from launcher.lock import plan_of
-    from launcher.operations.locking import read_lock
+    from launcher.lock import plan_of, read_lock
 
     lock = read_lock(path)
     plan = plan_of(lock)

@@ -10,12 +10,11 @@ from typing import TypeAlias
 from launcher.engines.manifest import manifest
 from launcher.engines.snapshot import verify_snapshot
 from launcher.errors import InputError
-from launcher.lock import Intent, Lock, Read, bundle_digests, plan_of
+from launcher.lock import Intent, Lock, Read, bundle_digests, plan_of, read_lock
 from launcher.observe.machine import account
 from launcher.operations.checking import check, require_startable, sound
 from launcher.operations.engine_reading import installed
 from launcher.operations.facts import simulator_roots
-from launcher.operations.locking import read_lock
 from launcher.operations.sealing import record, recorded_before, seal, take_snapshot
 from launcher.plan import Plan
 from launcher.profile import is_lock_file

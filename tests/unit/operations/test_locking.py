@@ -12,11 +12,11 @@ import yaml
 
 import launcher
 from launcher.errors import InputError, PdlaunchError
-from launcher.lock import from_yaml, plan_of, to_yaml
+from launcher.lock import from_yaml, plan_of, read_lock, to_yaml
 from launcher.operations import facts, sealing, starting
 from launcher.operations.checking import check
 from launcher.operations.engine_reading import read_engine
-from launcher.operations.locking import compare_profile, lock_path, lock_profile, read_lock
+from launcher.operations.locking import compare_profile, lock_path, lock_profile
 from launcher.operations.planning import planned
 from launcher.operations.starting import start_of
 from launcher.profile import is_lock_file
