@@ -8,6 +8,7 @@ from typing import TypeAlias
 from launcher.compare.change import Change, Kind, Setting
 from launcher.compare.scope import fold
 from launcher.plan.model import DIGEST, MARK, Plan, Service, Variable
+from launcher.profile import Waiver
 
 Fingerprints: TypeAlias = Mapping[str, str | None]
 """Secret, or ``secret (file)``, to the keyed fingerprint of its value; None where that could not be read."""
@@ -81,9 +82,14 @@ def plan_settings(plan: Plan) -> Mapping[str, Setting]:
         **{f"restart.{key}": value for key, value in plan.restart.model_dump().items()},
         "watch.on_hang": plan.on_hang,
         "backend": plan.backend,
-        **{f"allow {w.what}": f'"{w.why}", {w.by}, until {w.until}' for w in plan.allowed},
+        **{f"allow {w.what}": _waived(w) for w in plan.allowed},
     }
     return {name: Setting(_text(value)) for name, value in values.items() if value is not None}
+
+
+def _waived(waiver: Waiver) -> str:
+    claim = f" although {waiver.claim}" if waiver.claim else ""
+    return f'"{waiver.why}"{claim}, {waiver.by}, until {waiver.until}'
 
 
 def _of_service(

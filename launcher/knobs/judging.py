@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -72,19 +71,9 @@ def judge_setting(declaration: Declaration, value: str, context: Context) -> Ver
     return Verdict("outside" if bounded else "untested", said, None, idle)
 
 
-def judge_layers(declarations: Sequence[Declaration], value: str, context: Context) -> tuple[Verdict, Declaration]:
-    """What those who speak of one knob say together, and which of them decides.
-
-    A later one narrows what an earlier one says and never widens it: whoever has an opinion has to admit the value.
-    """
-    said = [(judge_setting(each, value, context), each) for each in declarations]
-    spoken = [each for each in said if each[0].outcome != "unknown"] or said
-    return worst(spoken)
-
-
-def worst(judged: Iterable[tuple[Verdict, Declaration]]) -> tuple[Verdict, Declaration]:
-    """The verdict that stands first where several words or several speakers are judged."""
-    return min(judged, key=lambda each: _WORST_FIRST.index(each[0].outcome))
+def severity(verdict: Verdict) -> int:
+    """How bad a verdict is; 0 is the worst. Of several words or speakers the worst decides."""
+    return _WORST_FIRST.index(verdict.outcome)
 
 
 def no_effect(declaration: Declaration, context: Context) -> str | None:

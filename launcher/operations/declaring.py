@@ -11,7 +11,8 @@ from pathlib import Path
 from launcher.errors import InputError
 from launcher.knobs.catalogue import Catalogue, catalogue
 from launcher.knobs.catalogue.places import local_folder
-from launcher.knobs.judging import Context, Verdict, judge_layers, safe_text
+from launcher.knobs.judging import Context, Verdict, safe_text
+from launcher.knobs.voices import Voices
 from launcher.operations.declaring_in_profile import into_profile, values_in
 from launcher.profile import load
 from launcher.store import cache_dir, who
@@ -94,13 +95,13 @@ def _require_room(known: Catalogue, name: str, value: str) -> Verdict | None:
     first = entries[0].declaration
     if first.owned:
         raise InputError(f"the launcher decides {name}: {first.about}", hint=f"pdlaunch explain {name}")
-    verdict, by = judge_layers([each.declaration for each in entries], value, Context())
+    judged = Voices(entries).judge([value], Context())
+    verdict, by = judged.verdict, judged.by
     if verdict.outcome in ("safe", "unknown"):
         return verdict
-    place = next(each.place for each in entries if each.declaration is by)
-    reason = f"known bad: {verdict.why}" if verdict.outcome == "bad" else f"safe: {safe_text(by)}"
+    reason = f"known bad: {verdict.why}" if verdict.outcome == "bad" else f"safe: {safe_text(by.declaration)}"
     raise InputError(
-        f"{name}={value} is not a declaration's to admit: {reason} ({place})",
+        f"{name}={value} is not a declaration's to admit: {reason} ({by.place})",
         hint=f"to start it all the same, write under `allow:` of the profile what: ROLE.env.{name}={value}",
     )
 

@@ -224,6 +224,10 @@ WAIVER = Section(
                 "decode.env.NAME=512, router.args.api-key, or a rule such as PD204.",
                 required=True,
             ),
+            "claim": Key(
+                text("what is said against the value"),
+                "What is said against a value that is known bad, as `check` prints it: whoever allows it names it.",
+            ),
             "why": Key(text("the reason"), "The reason.", required=True),
             "by": Key(text("who answers for it"), "Who answers for it.", required=True),
             "until": Key(kinds.DATES, "The last day on which it holds.", required=True),

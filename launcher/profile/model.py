@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from launcher.frozen import Frozen
 
@@ -127,9 +127,17 @@ class Waiver(Frozen):
     """A known deviation: what is allowed, why, by whom and until when."""
 
     what: str
+    claim: str | None = None
+    """What is said against the value, where it is known bad."""
     why: str
     by: str
     until: dt.date
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A waiver without a claim is written, and digested, as before there were any."""
+        written: dict[str, Any] = write(self)
+        return {key: value for key, value in written.items() if key != "claim" or value is not None}
 
 
 class Profile(Frozen):

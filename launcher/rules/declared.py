@@ -5,13 +5,16 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from launcher.errors import Problem
 from launcher.knobs import EngineKnobs
 from launcher.knobs.catalogue import Catalogue
-from launcher.knobs.judging import Context, judge_layers, worst
-from launcher.profile import DELETE, ArgValue, Finding, KeyPath, Loaded, SiteKnob, allows, levels
+from launcher.knobs.judging import Context
+from launcher.knobs.voices import Judged, Voices
+from launcher.profile import DELETE, ArgValue, Finding, KeyPath, Loaded, Waiver, levels
 from launcher.rules import declared_words as words
+from launcher.rules.voices import voices
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,8 @@ def check_declared(loaded: Loaded, known: Known, told: Iterable[Problem] = ()) -
 
     An entry under `allow` that names the setting with its value admits it; one under `knobs` admits the values that it
     calls safe of a knob of which the catalogue says nothing, and narrows what the catalogue says of others. A setting
-    of which `told` has an error already gets no second one, unless it is known bad and no rule has said so.
+    of which `told` has an error already gets no second one, unless it is known bad and no rule has said so. A waiver
+    of a value that is known bad is to name the claim that it sets aside.
     """
     errors = {(each.where, each.subject): each for each in told if each.severity == "error"}
     findings: list[Finding] = []
@@ -65,27 +69,14 @@ class _Setting:
         return self.loaded.lines.written(*self.here) or self.texts[0]
 
     @property
-    def site(self) -> SiteKnob | None:
-        return self.loaded.profile.knobs.get(self.name)
-
-    @property
-    def site_admits(self) -> bool:
-        return self.site is not None and self.written in _safe(self.site)
-
-    @property
-    def site_refuses(self) -> bool:
-        """Whether the profile's own declaration speaks against it; its own check says so."""
-        return self.site is not None and (
-            self.written in self.site.bad or (bool(_safe(self.site)) and not self.site_admits)
-        )
+    def waiver(self) -> tuple[int, Waiver] | None:
+        """The entry under `allow` that names the setting with its value, and its place in the list."""
+        what = words.what(self.here, self.written)
+        return next(((at, each) for at, each in enumerate(self.loaded.profile.allow) if each.what == what), None)
 
     @property
     def simulated(self) -> bool:
         return self.loaded.profile.engine.kind == "simulator" and self.here[0] != "router"
-
-
-def _safe(site: SiteKnob) -> tuple[str, ...]:
-    return (site.safe,) if isinstance(site.safe, str) else site.safe or ()
 
 
 def _texts(value: ArgValue) -> tuple[str, ...]:
@@ -97,38 +88,42 @@ def _texts(value: ArgValue) -> tuple[str, ...]:
 
 
 def _setting(setting: _Setting, known: Known) -> Iterator[Finding]:
-    entries = known.catalogue.entries(setting.name)
-    section = "flag" if setting.here[-2] == "args" else "env"
-    if setting.site_refuses:
-        return
-    if entries and entries[0].declaration.kind == section:
-        if not setting.simulated:  # it is no engine: no kernel hangs, no card is there to be misled
-            yield from _judged(setting, known)
-    elif section == "env" and not setting.told and not setting.site_admits and not _allowed(setting):
+    section: Literal["env", "flag"] = "flag" if setting.here[-2] == "args" else "env"
+    heard = voices(setting.name, section, known.catalogue, setting.loaded, simulated=setting.simulated)
+    if heard:
+        yield from _judged(setting, heard, known)
+    elif section == "env" and not (heard.entries or setting.told or setting.waiver):
         yield from _undeclared(setting, known)
 
 
-def _allowed(setting: _Setting) -> bool:
-    return allows(setting.loaded.profile, setting.here, setting.written)
-
-
-def _judged(setting: _Setting, known: Known) -> Iterator[Finding]:
-    entries = known.catalogue.entries(setting.name)
-    context = _context(setting, known)
-    judged = [judge_layers([each.declaration for each in entries], text, context) for text in setting.texts]
-    verdict, by = worst(judged)
+def _judged(setting: _Setting, heard: Voices, known: Known) -> Iterator[Finding]:
+    judged = heard.judge(setting.texts, _context(setting, known))
+    verdict = judged.verdict
     if verdict.no_effect:
         yield Finding(setting.here, verdict.no_effect, DELETE, severity="warning")
-    if verdict.admitted or _allowed(setting) or (setting.told and (setting.told.code or verdict.outcome != "bad")):
+    if verdict.admitted:
         return
-    if verdict.outcome == "unknown":
-        if by.kind == "env" and not setting.site_admits:
-            error = words.nobody_said(by, known.knobs)
+    if setting.waiver:
+        yield from _names_claim(*setting.waiver, judged)
+    elif verdict.outcome == "unknown":
+        if heard.first.kind == "env" and not setting.told:
+            error = words.nobody_said(judged.by.declaration, known.knobs)
             yield Finding(setting.here, error, words.declare(setting.loaded, setting.here, setting.written))
+    elif not setting.told or (verdict.outcome == "bad" and not setting.told.code):
+        error = words.reasons(heard, judged, setting.loaded.path, known.knobs)
+        yield Finding(setting.here, error, words.ways_out(setting.here, setting.written, judged, known.today))
+
+
+def _names_claim(index: int, waiver: Waiver, judged: Judged) -> Iterator[Finding]:
+    """Whoever sets a known danger aside says which: it shows wherever the waiver does."""
+    if judged.verdict.outcome != "bad":
         return
-    place = next(each.place for each in entries if each.declaration is by)
-    error = words.reasons(verdict, by, place)
-    yield Finding(setting.here, error, words.ways_out(setting.here, setting.written, verdict, by, known.today))
+    write = f"claim: {words.quoted(judged.claim)}"
+    if waiver.claim is None:
+        error = f"names no claim, and this value is known bad: {judged.claim}"
+        yield Finding(("allow", index, "what"), error, write, severity="warning")
+    elif not judged.names_claim(waiver.claim):
+        yield Finding(("allow", index, "claim"), "nobody claims this of the value", write)
 
 
 def _context(setting: _Setting, known: Known) -> Context:

@@ -6,11 +6,12 @@ import datetime as dt
 import re
 import shlex
 from difflib import SequenceMatcher
+from pathlib import Path
 
-from launcher.knobs import EngineKnobs, EnvKnob, nearest
+from launcher.knobs import EngineKnobs, EnvKnob, Place, nearest
 from launcher.knobs.catalogue import Catalogue
 from launcher.knobs.declaration import Declaration
-from launcher.knobs.judging import Verdict, claims_about, safe_text
+from launcher.knobs.voices import Judged, Voices
 from launcher.profile import DELETE, Finding, KeyPath, Loaded
 
 _INDENT = "\n         "
@@ -19,37 +20,61 @@ _CLAIMS = 3
 _HOLDS_FOR = dt.timedelta(days=7)
 
 
-def reasons(verdict: Verdict, declaration: Declaration, place: str) -> str:
-    """Why a value is not admitted: the judgement, the hazard, and who says so."""
-    first = {
-        "bad": f"known bad: {verdict.why}",
-        "outside": f"outside the safe range, {verdict.why}",
-        "untested": "untested: nobody has said that this value is safe",
-    }[verdict.outcome]
-    lines = [first, f"safe: {safe_text(declaration)}     catalogue: {place}"]
-    if declaration.hazard and verdict.outcome != "bad":
-        lines.append(f"hazard: {declaration.hazard}")
-    for claim in claims_about(declaration, verdict)[:_CLAIMS]:
+def reasons(heard: Voices, judged: Judged, profile: Path | None, knobs: EngineKnobs | None = None) -> str:
+    """Why a value is not admitted: the judgement, what is safe, the hazard, who says so, and where it is read."""
+    verdict = judged.verdict
+    lines = [
+        {
+            "bad": f"known bad: {verdict.why}",
+            "outside": f"outside the safe range, {verdict.why}",
+            "untested": "untested: nobody has said that this value is safe",
+        }[verdict.outcome]
+    ]
+    for safe, places in heard.safe.items():
+        lines.append(f"safe: {safe}     said by: {', '.join(_place(place, profile) for place in places)}")
+    if heard.hazard and verdict.outcome != "bad":
+        lines.append(f"hazard: {heard.hazard}")
+    for claim in [each for each in judged.claims if each.says not in (verdict.why, judged.by.declaration.about)][
+        :_CLAIMS
+    ]:
         where = ", ".join(filter(None, (claim.date, claim.hardware)))
-        lines.append(f"{claim.status}: {claim.says}{f' ({where})' if where else ''}  {claim.source}")
+        lines.append(f"{claim.status}: {claim.says}{f' ({where})' if where else ''}  {_place(claim.source, profile)}")
+    harvested = knobs.env.get(heard.first.name) if knobs else None
+    if harvested and heard.first.only_fork and (read := _read_at(harvested)):
+        lines.append(f"read only by this fork: {read}")
     return _INDENT.join(lines)
 
 
-def ways_out(here: KeyPath, written: str, verdict: Verdict, declaration: Declaration, today: dt.date | None) -> str:
+def _place(place: str, profile: Path | None) -> str:
+    return place.replace(f"{profile}:", "this profile, line ") if profile else place
+
+
+def ways_out(here: KeyPath, written: str, judged: Judged, today: dt.date | None) -> str:
     """The line to write instead, and the waiver that it takes to start all the same."""
     until = (today + _HOLDS_FOR).isoformat() if today else "YYYY-MM-DD"
+    setting = what(here, written)
+    plain = re.fullmatch(r"[A-Za-z0-9_.=/+-]+", setting)
+    keys = [f"what: {setting if plain else quoted(setting)}", 'why: "..."', 'by: "..."', f"until: {until}"]
+    allow = f"  - {{{', '.join(keys)}}}"
+    if judged.verdict.outcome == "bad":  # whoever allows it names what is said against it, and that is long
+        keys.insert(1, f"claim: {quoted(judged.claim)}")
+        allow = "  - " + "\n    ".join(keys)
+    return f"{_instead(judged)}\nor, to start it all the same, under `allow`:\n{allow}"
+
+
+def what(here: KeyPath, written: str) -> str:
+    """A setting with its value, as a waiver names it: ``decode.env.NAME=512``."""
     path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in here).lstrip(".")
-    what = f"{path}={written}"
-    plain = re.fullmatch(r"[A-Za-z0-9_.=/+-]+", what)
-    allow = f'- {{what: {what if plain else _single(what)}, why: "...", by: "...", until: {until}}}'
-    return f"{_instead(verdict, declaration)}\nor, to start it all the same, under `allow`:\n  {allow}"
+    return f"{path}={written}"
 
 
-def _single(text: str) -> str:
+def quoted(text: str) -> str:
+    """The text as YAML holds it on one line, whatever is in it."""
     return "'" + text.replace("'", "''") + "'"
 
 
-def _instead(verdict: Verdict, declaration: Declaration) -> str:
+def _instead(judged: Judged) -> str:
+    verdict, declaration = judged.verdict, judged.by.declaration
     values = next((each.values for each in declaration.safe if each.values), ())
     if values:
         return f"{declaration.name}: {values[0]}"
@@ -71,10 +96,14 @@ def only_harvested(knob: EnvKnob) -> str:
 
 
 def _facts(knob: EnvKnob) -> str:
-    place = next((read.place for read in knob.reads if read.place.part == "server"), knob.declared)
+    place = _read_at(knob) or knob.declared
     default = f"{knob.default} if unset" if knob.default is not None else ""
     said = ", ".join(filter(None, (default, str(place) if place else "")))
     return f"the engine {'reads' if knob.reads else 'declares'} it{f' ({said})' if said else ''}"
+
+
+def _read_at(knob: EnvKnob) -> Place | None:
+    return next((read.place for read in knob.reads if read.place.part == "server"), None)
 
 
 def declare(loaded: Loaded, here: KeyPath, written: str) -> str:

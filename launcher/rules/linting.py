@@ -10,12 +10,13 @@ from typing import TypeAlias
 from launcher.knobs import Abbreviation, EngineKnobs, Flag, find_flag
 from launcher.knobs.catalogue import Catalogue
 from launcher.knobs.declaration import Declaration
-from launcher.knobs.judging import Context, Verdict, judge_layers, worst
+from launcher.knobs.judging import Context, Verdict
 from launcher.profile import ArgValue, Finding, KeyPath
 from launcher.rules import declared_words as words
 from launcher.rules.names import flag_name, is_engines_own, read_by_pattern, variable_name
 from launcher.rules.parsed import refusal
 from launcher.rules.typed import flag_value, variable_value
+from launcher.rules.voices import voices
 
 Findings: TypeAlias = tuple[Finding, ...]
 _ROLES = ("prefill", "decode", "aggregated")
@@ -154,20 +155,20 @@ def _variable(knobs: EngineKnobs, here: KeyPath, value: str) -> Findings:
 def _declared(
     here: KeyPath, name: str, texts: tuple[str, ...], catalogue: Catalogue, context: Context
 ) -> Iterator[Finding]:
-    kind = "flag" if here[-2] == "args" else "env"
-    entries = [each for each in catalogue.entries(name) if each.declaration.kind == kind]
-    if not entries or not texts:
+    heard = voices(name, "flag" if here[-2] == "args" else "env", catalogue, None)
+    if not heard or not texts:
         return
-    verdict, by = worst([judge_layers([each.declaration for each in entries], text, context) for text in texts])
+    judged = heard.judge(texts, context)
+    verdict, by = judged.verdict, judged.by.declaration
     if verdict.no_effect:
         yield Finding(here, verdict.no_effect, severity="warning")
     if verdict.outcome == "unknown":
-        if kind == "env":
+        if by.kind == "env":
             yield Finding(here, words.nobody_said(by, None), severity="warning")
     elif not verdict.admitted:
-        place = next(each.place for each in entries if each.declaration is by)
         when = _when(verdict, by)
-        error = f"{when}: {words.reasons(verdict, by, place)}" if when else words.reasons(verdict, by, place)
+        said = words.reasons(heard, judged, None)
+        error = f"{when}: {said}" if when else said
         # A recipe has no list of waivers: it is told what is untested, and what does harm on some cards or models.
         yield Finding(here, error, severity="error" if verdict.outcome == "bad" and not when else "warning")
 

@@ -11,7 +11,6 @@ from launcher.knobs.judging import (
     Context,
     Verdict,
     claims_about,
-    judge_layers,
     judge_setting,
     no_effect,
     safe_text,
@@ -119,24 +118,6 @@ def test_a_knob_without_effect_says_why() -> None:
     alone = no_effect(moved, Context(roles=("aggregated",)))
     assert alone == "has no effect on aggregated: only prefill and decode reads it"
     assert no_effect(moved, Context(roles=("decode", "aggregated"))) is None
-
-
-def test_whoever_comes_later_narrows_and_never_widens() -> None:
-    shipped, local = declared(safe={"min": 1, "max": 9}), declared(safe={"min": 5, "max": 20})
-    verdicts = [judge_layers([shipped, local], value, Context()) for value in ("4", "7", "15")]
-    assert [verdict.outcome for verdict, _ in verdicts] == ["outside", "safe", "outside"]
-    assert [by is local for _, by in verdicts] == [True, False, False]
-
-
-def test_where_the_first_knows_nothing_the_next_may_speak() -> None:
-    shipped, local = declared(safe="unknown", establish="a run"), declared(safe={"values": ["64"]})
-    assert judge_layers([shipped, local], "64", Context())[0].outcome == "safe"
-    assert judge_layers([shipped, local], "65", Context())[0].outcome == "untested"
-
-
-def test_no_local_word_makes_a_bad_value_good() -> None:
-    shipped, local = declared(safe="unset", bad=[{"value": "512", "does": "hangs"}]), declared(safe={"values": ["512"]})
-    assert judge_layers([shipped, local], "512", Context())[0].outcome == "bad"
 
 
 def test_claims_that_were_taken_back_speak_for_nothing() -> None:

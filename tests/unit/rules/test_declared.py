@@ -17,6 +17,7 @@ from launcher.shipped import shipped
 from tests.unit.knobs.slips import slips
 
 NOON = "SGLANG_SM120_MMA_TARGET_CTAS"
+CLAIM = "decode hangs once the context has grown; short requests pass"
 TODAY = dt.date(2026, 12, 1)
 CARDS = ("NVIDIA RTX PRO 6000 Blackwell Server Edition",) * 8
 
@@ -47,14 +48,27 @@ def test_the_noon_variable_is_refused_with_its_reason(tmp_path: Path, known: Kno
     assert "2026-12-01, 8x RTX PRO 6000" in problem.error
     assert problem.write == (
         "nothing, delete the line\nor, to start it all the same, under `allow`:\n"
-        f'  - {{what: decode.env.{NOON}=512, why: "...", by: "...", until: 2026-12-08}}'
+        f"  - what: decode.env.{NOON}=512\n    claim: '{CLAIM}'\n"
+        '    why: "..."\n    by: "..."\n    until: 2026-12-08'
     )
 
 
 def test_a_waiver_that_names_setting_and_value_admits_it_and_no_other(tmp_path: Path, known: Known) -> None:
-    allow = f"allow:\n  - {{what: decode.env.{NOON}=512, why: tried, by: anna, until: 2026-12-08}}\n"
+    allow = f"allow:\n  - {{what: decode.env.{NOON}=512, claim: '{CLAIM}', why: tried, by: anna, until: 2026-12-08}}\n"
     assert check(tmp_path, known, decode(f"{NOON}: 512", allow)) == []
     assert len(check(tmp_path, known, decode(f"{NOON}: 511", allow))) == 1
+
+
+def test_a_waiver_of_a_known_danger_names_its_claim(tmp_path: Path, known: Known) -> None:
+    allow = "allow:\n  - {{what: decode.env." + NOON + "=512, {claim}why: tried, by: anna, until: 2026-12-08}}\n"
+    (warning,) = check(tmp_path, known, decode(f"{NOON}: 512", allow.format(claim="")))
+    assert (warning.severity, warning.write) == ("warning", f"claim: '{CLAIM}'")
+    assert warning.where.endswith(":7")
+    by_source = allow.format(claim="claim: 'this project: the incident of 2026-12-01', ")
+    assert check(tmp_path, known, decode(f"{NOON}: 512", by_source)) == []
+    (error,) = check(tmp_path, known, decode(f"{NOON}: 512", allow.format(claim="claim: it is slow, ")))
+    assert (error.severity, error.error) == ("error", "nobody claims this of the value")
+    assert error.write == f"claim: '{CLAIM}'"
 
 
 @pytest.mark.parametrize("value", ["1", "256", "511", "513", "1024"])
@@ -91,15 +105,31 @@ def test_dsv4_flash_with_the_noon_variable_is_refused_and_starts_with_a_waiver(t
     line = "    SGLANG_SM120_FLASHMLA_BACKEND"
     path = tmp_path / "p.yaml"
     path.write_text(text.replace(line, f"    {NOON}: 512\n{line}"))
-    assert [p.error.splitlines()[0] for p in examine(path).problems] == [
-        "known bad: decode hangs once the context has grown; short requests pass (8x RTX PRO 6000)"
+    (problem,) = check_declared(examine(path).loaded, known)
+    assert problem.error.splitlines()[:2] == [
+        f"known bad: {CLAIM}",
+        f"         safe: unset     said by: fork.yaml:9, this profile, line {line_of(path, 'safe: unset') - 1}",
     ]
-    assert check_declared(examine(path).loaded, known, examine(path).problems) == []  # said already, by the profile
-    path.write_text(path.read_text().partition("\nknobs:")[0])
-    assert len(check_declared(examine(path).loaded, known)) == 1
-    waiver = f"\nallow:\n  - {{what: decode.env.{NOON}=512, why: tried, by: anna, until: 2026-12-08}}\n"
+    assert "measured: 512 served short requests for hours and hung long ones" in problem.error
+    waiver = (
+        f"\nallow:\n  - {{what: decode.env.{NOON}=512, claim: '{CLAIM}', why: tried, by: anna, until: 2026-12-08}}\n"
+    )
     path.write_text(path.read_text() + waiver)
     assert (examine(path).problems, check_declared(examine(path).loaded, known)) == ((), [])
+
+
+def line_of(path: Path, text: str) -> int:
+    return next(n for n, line in enumerate(path.read_text().splitlines(), 1) if text in line)
+
+
+def test_on_a_simulator_the_profile_alone_decides_and_the_catalogue_is_quoted(tmp_path: Path, known: Known) -> None:
+    text = "engine: {{kind: simulator}}\nprefill: {{}}\ndecode: {{env: {{{env}}}}}\n"
+    site = f"knobs:\n  {NOON}: {{safe: unset, bad: {{512: it hung here}}}}\n"
+    (problem,) = check(tmp_path, known, text.format(env=f"{NOON}: 512") + site)
+    assert problem.error.startswith(
+        "known bad: it hung here\n         safe: unset     said by: fork.yaml:9, this profile"
+    )
+    assert "2026-12-01, 8x RTX PRO 6000" in problem.error
 
 
 def test_a_variable_that_the_engine_knows_and_nobody_declared(tmp_path: Path, known: Known) -> None:
@@ -126,16 +156,38 @@ def test_a_declaration_admits_what_it_names_and_nothing_else(tmp_path: Path, kno
     assert check(tmp_path, there, decode(f"{name}: 64", site)) == []
     path = tmp_path / "p.yaml"
     path.write_text(path.read_text().replace(f"{name}: 64", f"{name}: 65"))
-    refused = [p.error for p in examine(path).problems if name in p.subject]
-    assert refused == [
+    (refused,) = check_declared(examine(path).loaded, there)
+    assert refused.error.startswith(
         "untested: nobody has said that this value is safe\n         safe: 64     said by: this profile, line 7"
-    ]
+    )
 
 
 def test_a_profile_may_narrow_the_catalogue_and_not_widen_it(tmp_path: Path, known: Known) -> None:
     widening = f'knobs:\n  {NOON}: {{safe: ["256", "512"]}}\n'
     assert len(check(tmp_path, known, decode(f"{NOON}: 512", widening))) == 1
     assert len(check(tmp_path, known, decode(f"{NOON}: 256", widening))) == 1
+
+
+SITE = "knobs: {X_OWN: {safe: unset, bad: {512: hangs}}, W_OWN: {safe: [a, b]}, page-size: {bad: {64: ignored}}}\n"
+
+
+def test_what_the_profile_itself_says_of_a_name(tmp_path: Path, known: Known) -> None:
+    (problem,) = check(tmp_path, known, decode("X_OWN: 512", SITE))
+    assert problem.error == "known bad: hangs\n         safe: unset     said by: this profile, line 6"
+    (problem,) = check(tmp_path, known, decode("W_OWN: c", SITE))
+    assert problem.write
+    assert problem.write.startswith("W_OWN: a\nor, to start it all the same")
+    for env in ("W_OWN: b", "X_OWN: ~"):
+        assert check(tmp_path, known, decode(env, SITE)) == []
+    allow = "allow: [{what: decode.env.X_OWN=512, claim: hangs, why: test, by: anna, until: 2027-01-01}]\n"
+    assert check(tmp_path, known, decode("X_OWN: 512", SITE + allow)) == []
+    assert len(check(tmp_path, known, decode("X_OWN: 256", SITE + allow))) == 1
+
+
+def test_a_flag_may_be_declared_as_well(tmp_path: Path, known: Known) -> None:
+    flags = PAIR.replace("env: {{{env}}}", "args: {{{env}}}")
+    (problem,) = check(tmp_path, known, flags.format(env="page-size: 64") + SITE)
+    assert problem.error.startswith("known bad: ")
 
 
 def test_outside_a_range_says_the_range_the_hazard_and_who_says_so(tmp_path: Path, known: Known) -> None:

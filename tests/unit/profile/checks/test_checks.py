@@ -254,26 +254,3 @@ class TestVariables:
     )
     def test_that_never_meet_a_secret_of_their_name(self, tmp_path: Path, text: str) -> None:
         assert found(tmp_path, text) == ()
-
-
-class TestDeclared:
-    KNOBS = "knobs: {X: {safe: unset, bad: {512: hangs}}, W: {safe: [a, b]}, Z: {why: seen}}\n"
-
-    def test_bad_values(self, tmp_path: Path) -> None:
-        problem = only(tmp_path, decode("{gpus: 4-7, env: {X: 512}}") + self.KNOBS)
-        assert problem.where.endswith(":5")
-        assert problem.error.startswith("known bad: hangs")
-        assert "line 7" in problem.error
-        assert problem.write == "nothing, delete the line"
-
-    def test_values_that_nobody_called_safe(self, tmp_path: Path) -> None:
-        assert only(tmp_path, decode("{gpus: 4-7, env: {W: c}}") + self.KNOBS).write == "W: a"
-
-    @pytest.mark.parametrize("env", ["{W: b}", "{X: ~}", "{Z: anything}"])
-    def test_what_is_admitted(self, tmp_path: Path, env: str) -> None:
-        assert found(tmp_path, decode(f"{{gpus: 4-7, env: {env}}}") + self.KNOBS) == ()
-
-    def test_a_waiver_admits_its_value_and_no_other(self, tmp_path: Path) -> None:
-        allow = "allow: [{what: decode.env.X=512, why: test, by: anna, until: 2027-01-01}]\n"
-        assert found(tmp_path, decode("{gpus: 4-7, env: {X: 512}}") + self.KNOBS + allow) == ()
-        assert len(found(tmp_path, decode("{gpus: 4-7, env: {X: 256}}") + self.KNOBS + allow)) == 1
