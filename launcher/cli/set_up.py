@@ -1,4 +1,4 @@
-"""Set-up: render, schema."""
+"""Set-up: render, schema, prune, and the commands beside them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from launcher.cli.knobs_commands import declare
 from launcher.cli.lock_commands import lock
 from launcher.cli.options import BackendName, Deployment, DryRun, Json, ProfilePath, Why
 from launcher.cli.output import print_json, say
+from launcher.cli.watch_command import watch
 
 
 def render(
@@ -67,6 +68,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "adopt": adopt,
     "lock": lock,
     "declare": declare,
+    "watch": watch,
     "render": render,
     "prune": prune,
     "schema": schema,

@@ -88,9 +88,9 @@ class Endpoint:
         return kind | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
 
     def _connect(self, timeout: float) -> http.client.HTTPConnection:
-        return http.client.HTTPConnection(_reachable(self.host), self.port, timeout=timeout)
+        return http.client.HTTPConnection(reachable(self.host), self.port, timeout=timeout)
 
 
-def _reachable(host: str) -> str:
+def reachable(host: str) -> str:
     """An address to connect to where `host` is one to listen on."""
     return {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104  compared, not bound
