@@ -13,7 +13,11 @@ def render(plan: Plan, layout: Layout) -> Bundle:
     """Every file of a generation; raises InputError for a value that no process can receive."""
     from launcher.render.activate import NAME, activate_script
     from launcher.render.scripts import serve_script  # Jinja is loaded only by who renders
-    from launcher.render.supervisord import render as supervisord
+
+    if plan.backend == "systemd":
+        from launcher.render.systemd import render as supervisor
+    else:
+        from launcher.render.supervisord import render as supervisor
 
     scripts = {f"{service.name}.sh": serve_script(plan, service, layout) for service in plan.services}
-    return Bundle({**scripts, NAME: activate_script(plan), **supervisord(plan, layout)})
+    return Bundle({**scripts, NAME: activate_script(plan), **supervisor(plan, layout)})

@@ -6,21 +6,26 @@ from math import ceil
 
 from launcher.plan.model import Plan, Service
 from launcher.render.bundle import RenderedFile
+from launcher.render.systemd import names
 from launcher.render.templates import fill
 
 NAME = "activate"
+_TEMPLATES = {"systemd": "activate/systemd.sh.j2", "supervisord": "activate/activate.sh.j2"}
 
 
 def activate_script(plan: Plan) -> RenderedFile:
     """The script for `plan`; it finds its own place, so that its bytes depend on nothing else."""
     text = fill(
-        "activate/activate.sh.j2",
+        _TEMPLATES[plan.backend],
         deployment=plan.deployment,
         services=plan.services,
         reachable=_reachable,
         path=_path,
         kill=ceil(plan.stop.kill),
         within=ceil(plan.ready.within),
+        target=names.target_unit(plan.deployment),
+        ready=names.ready_unit(plan.deployment),
+        rejoin=names.rejoin_unit(plan.deployment),
     )
     return RenderedFile(text, 0o555)
 

@@ -10,6 +10,7 @@ from launcher.plan.model import Argument, Origin, Plan, Secret, Service, Variabl
 from launcher.render.bundle import RenderedFile
 from launcher.render.layout import Layout
 from launcher.render.quoting import assignment, comment, word
+from launcher.render.systemd.names import service_unit
 from launcher.render.templates import fill
 
 RESERVED = frozenset(
@@ -46,6 +47,7 @@ def serve_script(plan: Plan, service: Service, layout: Layout) -> RenderedFile:
         raise InputError(f"{service.name}: {clash[0]} cannot be read from a file: the shell owns that name")
     if "=" in service.words()[0]:
         raise InputError(f"{service.name}: the program's path must not contain '=': {service.words()[0]}")
+    credentials = _credentials(plan, service)
     try:
         text = fill(
             "serve/serve.sh.j2",
@@ -56,7 +58,8 @@ def serve_script(plan: Plan, service: Service, layout: Layout) -> RenderedFile:
             late=_lines((word(f"{v.name}={layout.value(v)}"), v.origin) for v in service.env if _is_late(v)),
             folder=next((word(layout.value(v)) for v in service.env if v.name == "PWD"), None),
             secrets=_lines((assignment(s.name, s.file), s.origin) for s in service.secrets if not _is_flag(s)),
-            argv=_lines((_words(a, service), a.origin) for a in service.argv),
+            credentials=credentials,
+            argv=_lines((_words(a, service, credentials), a.origin) for a in service.argv),
         )
     except ValueError as error:
         raise InputError(f"{service.name}: {error}") from None
@@ -72,14 +75,24 @@ def _is_flag(secret: Secret) -> bool:
     return secret.name.startswith("--")
 
 
-def _words(argument: Argument, service: Service) -> str:
+def _credentials(plan: Plan, service: Service) -> str | None:
+    """Where systemd puts the secrets of a system service; by its name, as no variable comes through to the script."""
+    return f"/run/credentials/{service_unit(plan.deployment, service.name)}" if plan.backend == "systemd" else None
+
+
+def _words(argument: Argument, service: Service, credentials: str | None) -> str:
     """A flag's words; one whose value is a secret gets it from its file when the script runs."""
     words = " ".join(map(word, argument.words))
     last = argument.words[-1]
     file = next((s.file for s in service.secrets if _is_flag(s) and s.name == last.removesuffix("=")), None)
     if file is None:
         return words
-    return f'{words}{"" if last.endswith("=") else " "}"$(<{word(file)})"'
+    if credentials:
+        placed = f"{credentials}/{last.removesuffix('=')}"
+        reading = f"/bin/cat -- {word(placed)} 2> /dev/null || /bin/cat -- {word(file)}"
+    else:
+        reading = f"<{word(file)}"
+    return f'{words}{"" if last.endswith("=") else " "}"$({reading})"'
 
 
 def _lines(values: Iterable[tuple[str, Origin]]) -> list[str]:

@@ -25,6 +25,13 @@ def word(value: str) -> str:
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("@", "\\x40") + '"'
 
 
+def inside(folder: str, name: str) -> str:
+    """The path of `name` in the generation that lies below `folder`, as one word; its number is filled in later."""
+    quoted = word(folder)
+    tail = f"/@NUMBER@/{name}"
+    return f'{quoted[:-1]}{tail}"' if quoted.endswith('"') else quoted + tail
+
+
 def rest(value: str) -> str:
     """`value` as the rest of a line, where systemd takes no quotes away.
 
