@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection
 
 from launcher.backends.protocol import Backend
@@ -12,7 +13,9 @@ from launcher.operations.events import Event, Report
 from launcher.operations.going import Arrived, go
 from launcher.operations.handover import release_units, settle_units, waiting
 from launcher.operations.interrupts import Interrupted
+from launcher.operations.moving import Move
 from launcher.operations.receipts import keep_receipts
+from launcher.operations.surveying import find_move
 from launcher.plan import Plan
 from launcher.profile import Stop
 from launcher.store import Generation, Store, release, resources
@@ -36,8 +39,8 @@ def arrive(
 ) -> Arrived:
     """Bring `generation` into service under `operation`; the caller holds the writer's lock and the holds.
 
-    When that fails or is interrupted everything of the deployment is stopped, so that what `status` says is simple:
-    nothing runs. Only a failure before the first step, such as a taken port, leaves alone what served before.
+    When that fails or is interrupted, what was begun is stopped again. What the current generation has running and
+    the move left alone stays; so does everything where the failure, such as a taken port, came before the first step.
     Raises what `go` raises, and Interrupted.
     """
     settle(store, by=by)
@@ -45,14 +48,18 @@ def arrive(
     driver = backend_of(plan, store.layout)
     as_adopted = bool(waiting(store))
     store.begin(operation, from_generation=store.current(), to_generation=generation.number, by=by, why=why)
+    found = None
     try:
-        arrived = go(generation, driver, store, report, by=by, why=why, forced=forced, drain=drain)
+        found, now = find_move(plan, driver, store, forced)
+        arrived = go(generation, driver, store, report, found, now, by=by, why=why, drain=drain)
     except BaseException as error:
         if isinstance(error, PdlaunchError) and error.hint:
             error.hint = error.hint.replace("pdlaunch logs", f"pdlaunch logs -d {plan.deployment}", 1)
         outcome = "interrupted" if isinstance(error, Interrupted | KeyboardInterrupt) else "failed"
-        report(Event(operation, f"{outcome}{_give_up(plan, store, report)}"))
-        store.finish(outcome, by=by, why=str(error) or why)
+        untouched = _untouched(store)
+        said = "nothing was stopped or started" if untouched else _give_up(plan, store, report, found)
+        report(Event(operation, f"{outcome}; {said}"))
+        store.finish(outcome, by=by, why=str(error) or why, untouched=untouched)
         raise
     store.finish("done", by=by, why=why)
     release(store.layout, keep=resources(plan))
@@ -61,14 +68,49 @@ def arrive(
     return arrived
 
 
-def _give_up(plan: Plan, store: Store, report: Report) -> str:
-    """End what was begun; what is to be said of it."""
+def _untouched(store: Store) -> bool:
+    """Whether the operation had not begun its first step; then what was claimed for it is given back."""
     under_way = store.pending()
-    if under_way and under_way.step == _BEGUN:
-        keep_what_runs(store)
-        return "; nothing was stopped or started"
-    stopped = stop_all(plan, store, report, limits=_GIVING_UP)
-    return (f"; {', '.join(stopped)} stopped again" if stopped else "") + ". Running: nothing"
+    if under_way is None or under_way.step != _BEGUN:
+        return False
+    keep_what_runs(store)
+    return True
+
+
+def _give_up(plan: Plan, store: Store, report: Report, found: Move | None) -> str:
+    """End what was begun and leave the rest; what is to be said of it."""
+    former = _former(store)
+    kept = _kept(former, store, found)
+    if former is None or not kept:
+        stopped = stop_all(plan, store, report, limits=_GIVING_UP)
+        return (f"{', '.join(stopped)} stopped again. " if stopped else "") + "Running: nothing"
+    driver = _driver(plan, store, _GIVING_UP)
+    ended = tuple(name for name in driver.units() if name not in kept)
+    report(Event("stopping", ", ".join(ended), passing=True))
+    driver.stop(ended)
+    driver.end_orphans()
+    driver.install(former.path)  # what is installed goes with the pointer
+    release(store.layout, keep=resources(former.plan))
+    stopped_too = f"{', '.join(ended)} stopped. " if ended else ""
+    return f"{stopped_too}Running: {', '.join(kept)}, of generation {former.number}, which this left alone"
+
+
+def _former(store: Store) -> Generation | None:
+    """The current generation, where it can be read."""
+    with contextlib.suppress(PdlaunchError):
+        current = store.current()
+        former = store.generation(current) if current is not None else None
+        return former if former and former.plan else None
+    return None
+
+
+def _kept(former: Generation | None, store: Store, found: Move | None) -> tuple[str, ...]:
+    """The services of the former generation that run as it has them and that the move did not touch."""
+    if former is None or found is None:
+        return ()
+    wanted = {service.name: service.digest() for service in former.plan.services}
+    now = running(store.layout.state)
+    return tuple(name for name in found.keep if name in now and now[name].digest == wanted.get(name))
 
 
 def keep_what_runs(store: Store) -> None:

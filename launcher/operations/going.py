@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from launcher.backends.protocol import Backend
 from launcher.errors import PdlaunchError
 from launcher.observe.logs import Tail
-from launcher.observe.running import running
+from launcher.observe.running import Running, running
 from launcher.operations.caches import prepare_caches
 from launcher.operations.events import Event, Report
 from launcher.operations.handover import release_units
@@ -22,7 +22,7 @@ from launcher.operations.loading import Loading, Watch, ready
 from launcher.operations.moving import Move
 from launcher.operations.ports import require_free, verify_owners
 from launcher.operations.proving import Proven, prove
-from launcher.operations.surveying import etas, find_move
+from launcher.operations.surveying import etas
 from launcher.plan import Plan, Service
 from launcher.store import Event as JournalEvent
 from launcher.store import Generation, Store
@@ -46,20 +46,22 @@ def go(
     backend: Backend,
     store: Store,
     report: Report,
+    found: Move,
+    now: Mapping[str, Running],
     *,
     by: str,
     why: str | None,
-    forced: Collection[str] = (),
     drain: bool = True,
 ) -> Arrived:
-    """Bring `generation` into service; the caller holds the writer's lock and has begun the operation in the store.
+    """Bring `generation` into service by the move `found` from what runs `now`.
+
+    The caller holds the writer's lock and has begun the operation in the store.
 
     Raises StartFailedError, ProbeFailedError or PdlaunchError; what was started then still stands, for the caller to
     stop or to leave.
     """
     plan = generation.plan
     began = time.monotonic()
-    found, now = find_move(plan, backend, store, forced)
     services = _services(plan, found.start)
     require_free(services, {proc.pid for name in found.stop for proc in now[name].processes})
     _stop(found.stop, backend, store, report, drain=drain)

@@ -213,9 +213,25 @@ def _judge(
     if not now:
         return _not_running(services, events, name)
     wrong = ", ".join(f"{s.name} {s.state}" for s in services if s.state != "ok")
+    return "degraded", *_partly_running(services, wrong, events, name)
+
+
+def _partly_running(
+    services: tuple[ServiceStatus, ...], wrong: str, events: tuple[Event, ...], name: str
+) -> tuple[str, str]:
+    """What is to be said where some of it runs, and what to type."""
     if any(s.state == "unsupervised" for s in services):
-        return "degraded", f"{wrong}: nobody restarts or stops it", f"pdlaunch restart{name}"
-    return "degraded", wrong, f"pdlaunch logs{name}, then pdlaunch restart{name}"
+        return f"{wrong}: nobody restarts or stops it", f"pdlaunch restart{name}"
+    last = next((e for e in reversed(events) if e.what == "finished"), None)
+    outcome = last.details.get("outcome") if last else None
+    if last and outcome in ("failed", "interrupted") and not last.details.get("untouched"):
+        done = f"`{last.details.get('operation')}` by {last.by} {outcome}, the rest was left running: {wrong}"
+        return done, f"pdlaunch restart{name} {_named(services)}"
+    return wrong, f"pdlaunch logs{name}, then pdlaunch restart{name}"
+
+
+def _named(services: tuple[ServiceStatus, ...]) -> str:
+    return " ".join(s.name for s in services if s.state != "ok")
 
 
 def _ways_on(again: str, end: str) -> str:

@@ -65,6 +65,8 @@ def _rolled_back_to(event: Event, span: Span) -> bool:
 
 
 def _stops(event: Event) -> bool:
-    """Whether nothing of the deployment ran when the operation had ended."""
+    """Whether the deployment as it was served no longer when the operation had ended."""
+    if event.details.get("untouched"):
+        return False
     operation, outcome = event.details.get("operation"), event.details.get("outcome")
     return (operation == "down" and outcome == "done") or outcome in ("failed", "interrupted")

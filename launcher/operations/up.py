@@ -40,7 +40,7 @@ def up(
     """Bring the deployment of a profile, or of a lock, into service.
 
     Raises InputError for what is wrong with the file, BusyError for what somebody else holds, and PdlaunchError for
-    what failed; after a failure nothing of the deployment runs.
+    what failed; after a failure nothing runs that this had begun, and what it had left alone still does.
     """
     began = time.monotonic()
     report(Event("checking", str(profile), passing=True))

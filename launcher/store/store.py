@@ -201,8 +201,11 @@ class Store:
         with in_words(f"note the step `{step}`", self.layout.state):
             replace(self._pending, now_at.model_dump_json(indent=1).encode())
 
-    def finish(self, outcome: str, *, by: str | None = None, why: str | None = None) -> None:
-        """Journal how the operation ended (``done``, ``failed``, ``returned``, ``undone``) and forget it."""
+    def finish(self, outcome: str, *, by: str | None = None, why: str | None = None, untouched: bool = False) -> None:
+        """Journal how the operation ended (``done``, ``failed``, ``interrupted``) and forget it.
+
+        `untouched` says that whatever served before serves on.
+        """
         ended = self._under_way()
         self.journal.append(
             Event(
@@ -216,6 +219,7 @@ class Store:
                     "id": ended.id,
                     "from": ended.from_generation,
                     "began": ended.since.isoformat(),
+                    **({"untouched": True} if untouched else {}),
                 },
             )
         )
