@@ -11,6 +11,7 @@ from launcher.cli.output import duration, table
 if TYPE_CHECKING:
     from launcher.compare import Change, Difference
     from launcher.operations.history import Detail, Row
+    from launcher.operations.obstacles import Obstacles
     from launcher.operations.planning import Proposal
     from launcher.operations.rollback import Way
     from launcher.operations.status import Status
@@ -30,7 +31,18 @@ def proposal(found: Proposal) -> str:
         parts += ["", *plan.notes]
     if found.eta:
         parts += ["", f"takes about {duration(found.eta)}, as the last time"]
+    parts += _in_the_way(found.obstacles)
     return "\n".join(parts)
+
+
+def _in_the_way(found: Obstacles) -> list[str]:
+    lines = []
+    for holder in found.holders:
+        who = f"{holder.by}, since {_when(holder.since)}" + (f': "{holder.why}"' if holder.why else "")
+        way = "up --replace stops it" if holder.replaceable else "of another state folder: up --replace leaves it alone"
+        lines.append(f"  {', '.join(holder.held)} held by {holder.deployment} ({who}); {way}")
+    lines += [f"  {line}" for line in found.ports]
+    return ["", "in the way", *lines] if lines else []
 
 
 def _services(found: Proposal) -> list[tuple[str, str, str, str]]:
@@ -71,6 +83,7 @@ def proposal_data(found: Proposal) -> dict[str, Any]:
         "move": found.move,
         "eta_seconds": found.eta,
         "problems": found.problems,
+        "obstacles": found.obstacles,
     }
 
 

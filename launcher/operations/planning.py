@@ -11,6 +11,7 @@ from launcher.errors import Problem
 from launcher.operations.checking import check, sound
 from launcher.operations.driving import backend_of
 from launcher.operations.moving import Move
+from launcher.operations.obstacles import Obstacles, obstacles
 from launcher.operations.surveying import etas, find_move
 from launcher.plan import Plan, resolve
 from launcher.profile import is_lock_file
@@ -45,6 +46,7 @@ class Proposal:
     """None where this version cannot drive the plan's backend."""
     eta: float | None
     """Seconds until the slowest service that starts is loaded, by this machine's earlier starts."""
+    obstacles: Obstacles
 
 
 def planned(profile: Path, *, backend: str | None = None) -> Planned:
@@ -77,7 +79,9 @@ def propose(profile: Path, *, backend: str | None = None) -> Proposal:
     move = find_move(plan, backend_of(plan, store.layout), store)[0] if plan.backend == "supervisord" else None
     known = etas(store)
     eta = max((known[name] for name in move.start if name in known), default=None) if move else None
-    return Proposal(plan, found.problems, current, _changes(before, plan), move, eta)
+    starting = move.start if move else [service.name for service in plan.services]
+    way = obstacles(plan, store.layout, starting)
+    return Proposal(plan, found.problems, current, _changes(before, plan), move, eta, way)
 
 
 def _changes(before: Plan | None, plan: Plan) -> tuple[Change, ...]:

@@ -18,16 +18,21 @@ _MUST_LISTEN = {"http", "bootstrap", "metrics"}
 
 def require_free(services: Collection[Service], ours: Collection[int]) -> None:
     """Raise PdlaunchError naming every port of `services` that a process outside `ours` (pids) listens on."""
-    wanted = {port: (s.name, use) for s in services for use, port in s.ports.items()}
-    wanted |= {port: (s.name, "beside its own") for s in services for port in s.reserved if port not in wanted}
-    taken = [held for held in listeners(wanted).values() if held.pid is None or held.pid not in ours]
-    if taken:
-        lines = [_words(held, *wanted[held.port]) for held in sorted(taken, key=lambda h: h.port)]
-        pid = next((held.pid for held in taken if held.pid), None)
+    found = taken(services, ours)
+    if found:
+        pid = next((pid for pid, _ in found if pid), None)
         raise PdlaunchError(
-            "\n".join(lines),
+            "\n".join(line for _, line in found),
             hint=f"end that process (see: ps -fp {pid}), or write another port in the profile" if pid else None,
         )
+
+
+def taken(services: Collection[Service], ours: Collection[int]) -> list[tuple[int | None, str]]:
+    """Every port of `services` that a process outside `ours` listens on: its pid and a line that says so."""
+    wanted = {port: (s.name, use) for s in services for use, port in s.ports.items()}
+    wanted |= {port: (s.name, "beside its own") for s in services for port in s.reserved if port not in wanted}
+    found = [held for held in listeners(wanted).values() if held.pid is None or held.pid not in ours]
+    return [(held.pid, _words(held, *wanted[held.port])) for held in sorted(found, key=lambda h: h.port)]
 
 
 def _words(held: Listener, service: str, use: str) -> str:

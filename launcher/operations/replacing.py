@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from launcher.operations.arriving import settle, stop_all
 from launcher.operations.events import Event, Report
 from launcher.operations.presence import hold_is_alive
 from launcher.plan import Plan
 from launcher.render import Layout
-from launcher.store import Store, holders, layout, resources, writer
+from launcher.store import Hold, Store, holders, layout, resources, writer
 
 
 def replace_holders(plan: Plan, place: Layout, report: Report, *, by: str, why: str | None) -> tuple[str, ...]:
@@ -15,12 +17,11 @@ def replace_holders(plan: Plan, place: Layout, report: Report, *, by: str, why: 
 
     One of another state folder is left alone: claiming will name it. Raises BusyError while somebody changes it.
     """
-    held = holders(resources(plan)).values()
-    theirs = {h.deployment for h in held if not h.of(place) and h.state == str(place.state.parent / h.deployment)}
-    for name in sorted(theirs):
+    names = replaceable(holders(resources(plan)).values(), place)
+    for name in names:
         other = Store(layout(name))
         current = other.current()
-        if current is None or not any(hold_is_alive(h) for h in held if h.deployment == name):
+        if current is None:
             continue
         with writer(other.layout, "down", by, why):
             report(Event("replacing", name))
@@ -30,4 +31,10 @@ def replace_holders(plan: Plan, place: Layout, report: Report, *, by: str, why: 
             )
             stop_all(other.generation(current).plan, other, report)
             other.finish("done", by=by)
-    return tuple(sorted(theirs))
+    return names
+
+
+def replaceable(held: Collection[Hold], place: Layout) -> tuple[str, ...]:
+    """The other deployments of this state folder that have some of `held` and run."""
+    theirs = [h for h in held if not h.of(place) and h.state == str(place.state.parent / h.deployment)]
+    return tuple(sorted({h.deployment for h in theirs if hold_is_alive(h)}))

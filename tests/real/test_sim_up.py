@@ -10,12 +10,12 @@ import urllib.request
 
 import pytest
 
-from launcher.errors import BusyError, PdlaunchError
+from launcher.errors import BusyError, PdlaunchError, ProbeFailedError, ReturnedError
 from launcher.operations.events import silent
 from launcher.operations.restart import restart
 from launcher.operations.rollback import rollback
 
-from ..deployments import Deployment, until
+from ..deployments import Deployment, Told, until
 
 pytestmark = pytest.mark.real
 
@@ -164,10 +164,12 @@ def test_a_hang_that_needs_context_passes_the_first_prompt_and_breaks_the_ladder
     assert str(done.arrived.proven) == "proven to 8,193 of 65k tokens"
     assert (pd.state, pd.status.proven_tokens, pd.status.context_tokens) == ("ok", 8193, 65536)
     pd.settings["ready"] = {"within": "30s", "probe": "ladder:64k"}
-    error = fails(pd)
-    assert error.exit_code == 5
-    assert error.message.startswith("probe  ladder broke at 64k tokens: router ")
-    assert error.message.endswith("Proven to 32k")
+    before = pd.pids
+    with pytest.raises(ProbeFailedError) as caught:
+        pd.up()
+    assert caught.value.message.startswith("probe  ladder broke at 64k tokens: router ")
+    assert caught.value.message.endswith("Proven to 32k")
+    assert (pd.pids, pd.status.generation) == (before, 1)  # nothing was restarted for it, so nothing is stopped
 
 
 def test_the_aggregated_twin_takes_the_place_and_gives_it_back(pd: Deployment, request: pytest.FixtureRequest) -> None:
@@ -177,9 +179,58 @@ def test_the_aggregated_twin_takes_the_place_and_gives_it_back(pd: Deployment, r
     request.addfinalizer(twin.end)
     with pytest.raises(BusyError, match="held by pd"):
         twin.up()
+    said = twin.pdlaunch("plan", str(twin.profile))
+    assert "\nin the way\n  port-" in said.stdout
+    assert " held by pd (root, since " in said.stdout
+    assert said.stdout.endswith("); up --replace stops it\n")
     twin.up(replace=True)
     assert (twin.state, pd.state) == ("ok", "stopped")
     assert ask(twin)["choices"]
     pd.up(replace=True)
     assert (twin.state, pd.state) == ("stopped", "ok")
     assert ask(pd)["choices"]
+
+
+def breaks(deployment: Deployment) -> None:
+    """A change of the prefill's that does not come up, when the pair serves."""
+    deployment.env("prefill", PDLAUNCH_SIM_FAULT="crash:prefill:start")
+    with pytest.raises(PdlaunchError, match="prefill-0  died"):
+        deployment.up(why="a try")
+
+
+def test_a_failed_change_leaves_running_what_it_did_not_touch(pd: Deployment) -> None:
+    pd.up()
+    before = pd.pids
+    breaks(pd)
+    assert pd.pids == before | {"prefill-0": None}
+    seen = pd.status
+    assert (seen.state, seen.generation) == ("degraded", 1)
+    assert [s.state for s in seen.services if s.name != "router"] == ["stopped", "ok"]
+    assert seen.remark is not None
+    assert seen.remark.startswith("`up` by root failed, the rest was left running: prefill-0 stopped")
+    (last,) = [event.text for event in pd.told.events if event.subject == "up" and "failed" in event.text]
+    assert last == ("failed; prefill-0 stopped. Running: decode-0, router, of generation 1, which this left alone")
+    restart(pd.store, ("prefill-0",), Told())
+    assert (pd.state, pd.store.current()) == ("ok", 1)
+    assert {name for name, pid in pd.pids.items() if pid != before[name]} == {"prefill-0"}
+
+
+def test_a_way_back_that_fails_starts_only_what_it_had_stopped(pd: Deployment) -> None:
+    pd.up()
+    breaks(pd)
+    pd.env("prefill", PDLAUNCH_SIM_FAULT=None).up()
+    before = pd.pids
+    with pytest.raises(ReturnedError):
+        rollback(pd.store, 2, Told())
+    assert (pd.state, pd.store.current()) == ("ok", 1)
+    assert {name for name, pid in pd.pids.items() if pid != before[name]} == {"prefill-0"}
+
+
+def test_the_first_start_leaves_nothing_though_an_earlier_one_had_been_killed(pd: Deployment) -> None:
+    begun = pd.env("prefill", PDLAUNCH_SIM_FAULT="load:600s").start_up()
+    until(lambda: "decode-0" in pd.procs())
+    begun.send(signal.SIGKILL)
+    begun.wait()
+    pd.env("prefill", PDLAUNCH_SIM_FAULT="crash:prefill:start")
+    error = fails(pd)
+    assert error.message.startswith("prefill-0  died")
