@@ -70,6 +70,7 @@ def counters(page: bytes) -> Counters:
         aborted=_sum(families, b"sglang:num_aborted_requests_total"),
         prompt_tokens=_sum(families, b"sglang:prompt_tokens_total"),
         generated_tokens=_sum(families, b"sglang:generation_tokens_total"),
+        prompts=_buckets(families, b"sglang:prompt_tokens_histogram"),
         first_token=_spread(families, b"sglang:time_to_first_token_seconds"),
         whole=_spread(families, b"sglang:e2e_request_latency_seconds"),
     )
@@ -125,6 +126,14 @@ def _spread(families: _Families, name: bytes) -> Spread:
         sum(value for _, value in _lines(families, name, b"_count")),
         sum(value for _, value in _lines(families, name, b"_sum")),
     )
+
+
+def _buckets(families: _Families, name: bytes) -> dict[float, float]:
+    found: dict[float, float] = {}
+    for line, value in _lines(families, name, b"_bucket"):
+        edge = float(line.partition(b'le="')[2].partition(b'"')[0])
+        found[edge] = found.get(edge, 0.0) + value
+    return found
 
 
 def _of(lines: list[tuple[bytes, float]], label: bytes) -> float:

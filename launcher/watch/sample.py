@@ -7,7 +7,7 @@ sglang-router's (0.3.2). Counters begin at zero with the process; whoever subtra
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 Answer: TypeAlias = Literal["yes", "refused", "silent"]
@@ -95,6 +95,8 @@ class Counters:
     """Of finished requests."""
     generated_tokens: float = 0.0
     """Of finished requests."""
+    prompts: Mapping[float, float] = field(default_factory=dict)
+    """Finished requests by prompt length: tokens to how many had at most as many; ``prompt_tokens_histogram``."""
     first_token: Spread = Spread()
     """Seconds: ``time_to_first_token_seconds``."""
     whole: Spread = Spread()
