@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from launcher.cli import live_view
+from launcher.cli import live_view, said_view
 
 if TYPE_CHECKING:
     from launcher.compare import Change, Difference, Setting
@@ -62,9 +62,11 @@ def _list(found: Diff) -> Iterator[str]:
         yield f"{number:>2} {change.subject:<{width}}  {_values(difference)}"
         if told := ", ".join(_notes(change, found.brought.get(change))):
             yield f"     {told}"
+        if difference.risk.said:
+            yield from said_view.lines(difference.risk.said)
         if difference.risk.name not in explained:
             explained.add(difference.risk.name)
-            yield f"     {difference.risk.name}: {difference.risk.why}"
+            yield from said_view.wrapped(f"{difference.risk.name}: {difference.risk.why}")
     for many in (name for name, count in shown.items() if name in _MANY and count > MOST_SHOWN):
         yield f"   and {shown[many] - MOST_SHOWN} more of {many}; all of them: --json"
 
@@ -89,6 +91,8 @@ def _notes(change: Change, brought: About | None) -> Iterator[str]:
 
 
 def _foot(found: Diff) -> Iterator[str]:
+    if found.unjudged:
+        yield f"nothing declared is told: {found.unjudged}; pdlaunch knobs says what is wrong"
     if found.touched:
         yield f"same content, touched since: {live_view.several(found.touched)}"
     if found.before is not found.after and found.differences.unchanged:
@@ -160,6 +164,7 @@ def _difference(difference: Difference, brought: About | None) -> dict[str, Any]
         "after": _setting(change.after),
         "lines": difference.edit._asdict() if difference.edit else None,
         "risk": {"rank": difference.risk.rank, "name": difference.risk.name, "why": difference.risk.why},
+        "declared": said_view.data(difference.risk.said) if difference.risk.said else None,
         "brought": _about(brought) if brought else None,
     }
 

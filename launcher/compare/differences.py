@@ -1,4 +1,4 @@
-"""Everything that differs between two sides, the most dangerous first."""
+"""Everything that differs between two sides: what is known bad, what nobody calls safe, then the riskiest kinds."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _readers(roles: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
 
 
 def _ranked(found: list[Difference], before: Side, after: Side) -> tuple[Difference, ...]:
-    found.sort(key=lambda d: (d.risk.rank, _KINDS.index(d.change.kind), d.change.scope, d.change.name))
+    found.sort(key=lambda d: (d.risk.alarm, d.risk.rank, _KINDS.index(d.change.kind), d.change.scope, d.change.name))
     files = [d for d in found if d.change.kind == "source" and d.change.name]
     if not files or len(files) > MOST_COUNTED:
         return tuple(found)

@@ -1,6 +1,6 @@
 """How dangerous a change is: a table of kinds of change, the most dangerous first, each with the reason.
 
-It knows names, not values: what is known of single knobs and values is the catalogue's, and comes on top of this.
+It knows names, not values: what is known of single knobs and values is the catalogue's (`said`), and comes before this.
 """
 
 from __future__ import annotations
@@ -8,18 +8,25 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from launcher.compare.change import Change, Kind
+
+if TYPE_CHECKING:
+    from launcher.compare.said import Said
 
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """A kind of change."""
+    """A kind of change, and what has been declared of this one."""
 
     rank: int
-    """0 is the most dangerous."""
+    """Of the kind; 0 is the most dangerous."""
     name: str
     why: str
+    alarm: int = 2
+    """0 where a value is known bad, 1 where nobody calls it safe: those come before every kind."""
+    said: Said | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from launcher.plan.model import Plan
 
 if TYPE_CHECKING:
     from launcher.engines.manifest import Manifest
+    from launcher.profile import Loaded
 
 
 class Tree(Protocol):
@@ -62,6 +63,18 @@ class Side:
     decided: Mapping[str, Mapping[str, str]] | None = None
     """Service to what its engine decided by itself when it was started, by name."""
     fingerprints: Fingerprints = field(default_factory=dict)
+    written: Callable[[], Loaded | None] = lambda: None
+    """Reads the profile that it was made from; None where there is none here."""
+
+    @property
+    def profile(self) -> Loaded | None:
+        """The profile that it was made from, for what that declares itself."""
+        return self.written()
+
+    @property
+    def gpus(self) -> tuple[str, ...]:
+        """What is recorded of the cards, their models among it; empty where nothing is."""
+        return tuple(text for name, text in (self.receipt or {}).items() if name.startswith("gpu "))
 
 
 class UnknownTree:

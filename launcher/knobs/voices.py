@@ -69,12 +69,16 @@ class Judged:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """What speaks for the verdict: first the claims of those who share it, nobody's that was taken back."""
+        """What speaks for the verdict: first the claims of those who share it, nobody's that was taken back.
+
+        What a profile says a bad value does, and says no more, is no claim beside that judgement.
+        """
+        judgements = {v.why for v, _ in self.told if v.outcome == "bad"}
         sharing = [(v, e.declaration) for v, e in self.told if v.outcome == self.verdict.outcome]
         others = [(v, e.declaration) for v, e in self.told if v.outcome != self.verdict.outcome]
         found = [claim for v, declaration in sharing for claim in claims_about(declaration, v)]
         found += [claim for v, declaration in (*sharing, *others) for claim in _standing(declaration)]
-        return tuple(dict.fromkeys(found))
+        return tuple(claim for claim in dict.fromkeys(found) if claim.says not in judgements)
 
     @property
     def claim(self) -> str:

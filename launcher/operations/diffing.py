@@ -6,14 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from launcher.compare import Change, Differences, differences, patch
+from launcher.compare import Change, Differences, Judge, Side, differences, judge_of, patch, risk_of
 from launcher.errors import InputError, PdlaunchError
 from launcher.operations.blaming import blame, touched_between
+from launcher.knobs.catalogue import catalogue
 from launcher.operations.checkouts import Checkout, checkout
 from launcher.operations.drifting import Seen, look_closer, processes
 from launcher.operations.selecting import select
 from launcher.operations.sides import Given, is_file, of_file, of_generation
-from launcher.store import About, Generation, Store
+from launcher.store import About, Generation, Store, cache_dir
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class Diff:
     """What runs, where `after` is the current generation."""
     checkout: Checkout | str | None = None
     """The source as it lies now, or why it cannot be compared; only with `live`."""
+    unjudged: str | None = None
+    """Why nothing that has been declared is told; None where it is."""
     live: bool = False
     """Whether what runs was asked for: then `running` was looked at closely, and counts."""
 
@@ -72,9 +75,10 @@ def diff_live(before: str | None, *, deployment: str | None = None) -> Diff:
 
 
 def _compared(old: Given, new: Given, store: Store | None) -> Diff:
-    found = differences(old.side, new.side)
+    judge, unjudged = _judge(old.side, new.side)
+    found = differences(old.side, new.side, judge)
     current = store.current() if store else None
-    diff = Diff(old, new, found, {}, (), current, None)
+    diff = Diff(old, new, found, {}, (), current, None, unjudged=unjudged)
     if store is None or new.generation is None:
         return diff
     if new.generation.number == current:
@@ -88,6 +92,14 @@ def _compared(old: Given, new: Given, store: Store | None) -> Diff:
         brought={change: generation.about for change, generation in blamed.items()},
         touched=touched_between(old.generation, new.generation, store),
     )
+
+
+def _judge(before: Side, after: Side) -> tuple[Judge, str | None]:
+    """By kind and by what has been declared; or why by kind alone: what changed is shown in any case."""
+    try:
+        return judge_of(catalogue(cache_dir() / "knobs"), before, after), None
+    except InputError as error:
+        return risk_of, error.message
 
 
 def _checkout(generation: Generation, store: Store) -> Checkout | str:

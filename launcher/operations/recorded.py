@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +15,13 @@ from launcher.compare import Edited, Section
 from launcher.errors import PdlaunchError
 from launcher.render import Layout
 from launcher.store import Generation
-from launcher.store.generation import LOCK
+from launcher.store.generation import LOCK, PROFILE
 
 if TYPE_CHECKING:  # YAML and its models are loaded only for who reads them
     from launcher.lock import Intent
     from launcher.lock.observed import Observed, ObservedService
     from launcher.lock.receipt import ModelFile, Receipt
+    from launcher.profile import Loaded
 
 RECEIPT, OBSERVED = "receipt.yaml", "observed.yaml"
 _GIB = 1 << 30
@@ -46,6 +49,20 @@ def edited(intent: Intent) -> Edited | None:
 def edited_in(generation: Generation) -> Edited | None:
     """The same of a generation; None for one without a lock."""
     return edited(generation.lock.intent) if generation.lock else None
+
+
+def profile(generation: Generation) -> Loaded | None:
+    """The profile as it was when the generation was made, for what it declares itself; None where it declares nothing.
+
+    One that this version cannot read declares nothing: what was recorded is compared all the same.
+    """
+    with contextlib.suppress(PdlaunchError):
+        if b"knobs:" in generation.profile:
+            from launcher.profile import examine
+
+            loaded = examine(generation.path / PROFILE).loaded
+            return replace(loaded, path=Path(Path(generation.about.source or PROFILE).name))
+    return None
 
 
 def bundle(generation: Generation) -> Section[str] | None:

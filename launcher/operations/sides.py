@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from launcher.compare import CheckoutTree, Edited, Side, SnapshotTree, Tree, UnknownTree
@@ -39,6 +40,7 @@ def of_generation(generation: Generation, store: Store, label: str | None = None
         receipt=recorded.machine(store.layout, generation.number),
         decided=recorded.decided(store.layout, generation.number),
         fingerprints=recorded.fingerprints(store.layout, generation.number),
+        written=cache(lambda: recorded.profile(generation)),
     )
     return Given(side, generation)
 
@@ -90,4 +92,5 @@ def _of_profile(path: Path, backend: str | None) -> Side:
     plan = resolve(loaded, facts, backend=backend)
     tree: Tree = CheckoutTree(found, gathered.roots) if found else UnknownTree(None)
     packages = facts.engine.distributions if facts.engine else None
-    return Side(str(path), plan, tree, packages=packages, bundle=intent_of(plan, loaded.profile, Read()).bundle)
+    bundle = intent_of(plan, loaded.profile, Read()).bundle
+    return Side(str(path), plan, tree, packages=packages, bundle=bundle, written=lambda: loaded)

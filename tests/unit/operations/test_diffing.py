@@ -242,22 +242,36 @@ def test_the_list_reads_as_it_should(afternoon: Deployment, capsys: pytest.Captu
         "hint: pdlaunch diff 1 6 --source      the edits as a patch\nhint: pdlaunch rollback --to 1\n"
     )
     out = re.sub(r"today \d\d:\d\d", "today 20:00", printed.out)
+    out = re.sub(r"(fork|sglang|router)\.yaml:\d+", r"\1.yaml:9", out)
     assert out == (
         '1 (today 20:00, anna, "smaller chunk")  ->  6 (today 20:00, assistant, "bursts", current): '
         "4 changes, riskiest first\n"
         "\n"
         " 1 decode.env SGLANG_SM120_MMA_TARGET_CTAS  unset -> 512\n"
         '     since 2, today 20:00, assistant, "+6 % short decode", p.yaml:7\n'
-        "     launch shape: how many blocks a kernel launches: knobs of this kind hang only when the context is long, "
-        "short requests pass\n"
+        "     known bad: decode hangs once the context has grown; short requests pass (safe: unset, fork.yaml:9)\n"
+        "     How many thread blocks the SM120 decode attention kernel aims at when it splits a long context. More\n"
+        "     blocks than fit on the card at once can wait for each other for ever; how many there are depends on the\n"
+        "     context, so short requests prove nothing.\n"
+        "     measured: 512 served short requests for hours and hung long ones; without the variable the same box\n"
+        "     served (2026-12-01, 8x RTX PRO 6000)  this project: the incident of 2026-12-01\n"
+        "     documented: no line of SGLang 0.5.23 reads the name  sglang 0.5.23, whole package\n"
+        "     measured: a kernel whose blocks wait for each other hangs once the context asks for more of them than fit\n"
+        "     on the card; in a full CUDA graph without a word (2026-07-02, GB10, 48 multiprocessors)\n"
+        "     https://github.com/vllm-project/vllm/pull/41834\n"
+        "     launch shape: how many blocks a kernel launches: knobs of this kind hang only when the context is long,\n"
+        "     short requests pass\n"
         " 2 engine.env SGLANG_TIMEOUT_KEEP_ALIVE     60 -> 120\n"
         '     since 4, today 20:00, anna, "kernel edit back", p.yaml:7\n'
+        "     safe: 5 or more s, sglang.yaml:9. Shorter than the client's or the router's pool keeps connections, the\n"
+        "     next request meets a reset one.\n"
         "     time-outs: when somebody gives up: it hangs nothing by itself, it cuts off or hides what hangs\n"
         " 3 source sglang/conn.py                    +1 -0\n"
         '     since 5, today 20:00, anna, "retries"\n'
         "     engine: of no kind that is known for hanging\n"
         " 4 router.args queue-size                   100 -> 256\n"
         '     since 6, today 20:00, assistant, "bursts", p.yaml:7\n'
+        "     safe: 1 or more, router.yaml:9. Full, it answers 503.\n"
         "     router: in front of the engine: it can refuse or delay requests, it cannot hang decode\n"
         "\n"
         "same content, touched since: sglang/attention.py\n"
