@@ -7,7 +7,7 @@ labels: sglang/srt/observability/metrics_collector.py of 0.5.23.
 from typing import Any, Final
 
 from .naming import NOTICE
-from .service import Service
+from .service import LATENCIES, LENGTHS, Service
 from .tally import BUCKETS
 
 _GAUGES: Final = {
@@ -124,6 +124,23 @@ def _counters_of_server(out: _Page, service: Service) -> None:
     out.head("num_aborted_requests_total", "counter", "Number of requests aborted.")
     aborted = finished["num_aborted_requests", False] + finished["num_aborted_requests", True]
     out.of_server("num_aborted_requests_total", aborted)
+    for name, lengths in service.lengths.items():
+        out.head(f"{name}_histogram", "histogram", f"Histogram of {name.replace('_', ' ')}.")
+        for length, number in zip((*map(float, LENGTHS), "+Inf"), lengths.counts, strict=True):
+            out.of_server(f"{name}_histogram_bucket", number, le=length)
+        out.of_server(f"{name}_histogram_count", lengths.counts[-1])
+        out.of_server(f"{name}_histogram_sum", lengths.tokens)
+    for name, (*counts, total, value) in service.took.items():
+        out.head(name, "histogram", f"Histogram of {name.replace('_', ' ')}.")
+        for bound, count in zip(LATENCIES, counts, strict=True):
+            out.of_server(f"{name}_bucket", count, le=bound)
+        out.of_server(f"{name}_bucket", total, le="+Inf")
+        out.of_server(f"{name}_count", total)
+        out.of_server(f"{name}_sum", value)
+    # SGLang counts each path for itself; the labels of the server are not on it.
+    out.head("http_requests_active", "gauge", "Number of currently active HTTP requests.")
+    asked = sum(not rid.startswith("HEALTH_CHECK") for rid in service.engine.running)
+    out.lines.append(f'sglang:http_requests_active{{endpoint="/generate",method="POST"}} {asked}')
 
 
 def _histograms(out: _Page, observed: dict[str, Any]) -> None:

@@ -54,6 +54,7 @@ class Scheduler:
     async def run(self, reader: asyncio.StreamReader) -> None:
         """Serve until the server says `shutdown` or goes away."""
         frames.send(self._writer, {"ready": True})
+        beating = asyncio.create_task(self._work.beat())
         while (message := await frames.receive(reader)) is not None:
             match message.pop("op"):
                 case "generate":
@@ -66,6 +67,7 @@ class Scheduler:
                     frames.send(self._writer, {"state": message["token"]})
                 case "shutdown":
                     break
+        beating.cancel()
 
     def _begin(self, job: Job) -> None:
         job = self._work.arrive(job)

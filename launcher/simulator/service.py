@@ -1,5 +1,6 @@
 """What all endpoints of a server share: its settings and state, and requests under way."""
 
+import math
 import os
 import time
 from collections import Counter
@@ -12,7 +13,30 @@ from .environ import Environment
 from .job import FAKE_HOST, Job, RefusedError
 from .tokens import NATURAL_END
 
+LENGTHS: Final = (
+    *(100, 300, 500, 700, 1000, 1500, 2000, 3000, 4000, 5000, 6000, 7000, 8000, 9000, 10000, 12500, 15000, 17500),
+    *(20000, 22500, 25000, 27500, 30000, 35000, 40000, 60000, 80000, 100000, 200000, 300000, 400000, 600000, 800000),
+    *(1000000, 1100000),
+)
+"""SGLang's own bounds, ``default_bucket_prompt_tokens`` in srt/observability/metrics_collector.py of 0.5.23."""
 _MAX_ID: Final = 2**32 - 1
+LATENCY_NAMES: Final = ("time_to_first_token_seconds", "e2e_request_latency_seconds")
+LATENCIES: Final = (0.1, 0.2, 0.4, 0.8, 1.0, 2.0, 4.0, 8.0, 10.0, 20.0, 40.0, 80.0, 100.0, 200.0, 400.0, 600.0, 1200.0)
+"""Upper bounds in seconds."""
+
+
+class Lengths:
+    """How many requests had up to so many tokens."""
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(LENGTHS) + 1)
+        self.tokens = 0
+
+    def observe(self, tokens: int) -> None:
+        """Count one more."""
+        self.tokens += tokens
+        for index, bound in enumerate((*LENGTHS, math.inf)):
+            self.counts[index] += tokens <= bound
 
 
 class Answer:
@@ -23,6 +47,9 @@ class Answer:
         self.ids: list[int] = []
         self.cached_tokens = 0
         self.finish: dict[str, Any] | None = None
+        self.begun = time.time()
+        self.first: float | None = None
+        """When the first token came."""
         self._updates = updates
 
     @property
@@ -35,6 +62,7 @@ class Answer:
         update = await anext(self._updates)
         self.finish = update.finish
         if update.token is not None:
+            self.first = self.first or time.time()
             self.ids.append(update.token)
             self.cached_tokens = update.cached_tokens
         if update.finish is not None and update.finish["type"] == "abort" and update.finish["status_code"]:
@@ -61,6 +89,8 @@ class Service:
         self.started = time.time()
         self.startup_s = 0.0
         self.finished: Counter[tuple[str, bool]] = Counter()
+        self.lengths: dict[str, Lengths] = {"prompt_tokens": Lengths(), "generation_tokens": Lengths()}
+        self.took: dict[str, list[float]] = {name: [0.0] * (len(LATENCIES) + 2) for name in LATENCY_NAMES}
 
     def ready(self) -> None:
         """The warm-up has passed."""
@@ -107,6 +137,18 @@ class Service:
             ("num_aborted_requests", int(answer.finish is not None and answer.finish["type"] == "abort")),
         ):
             self.finished[name, streaming] += number
+            if name in self.lengths:
+                self.lengths[name].observe(number)
+        now = time.time()
+        self._observe("e2e_request_latency_seconds", now - answer.begun)
+        self._observe("time_to_first_token_seconds", (answer.first or now) - answer.begun)
+
+    def _observe(self, name: str, seconds: float) -> None:
+        row = self.took[name]
+        for index, bound in enumerate(LATENCIES):
+            row[index] += seconds <= bound
+        row[-2] += 1
+        row[-1] += seconds
 
 
 def _check_tokens(prompt: list[int], limit: int | None) -> None:

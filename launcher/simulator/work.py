@@ -20,6 +20,8 @@ log = logging.getLogger(__name__)
 
 _SNAPSHOT_S: Final = 0.02
 """How long changes may gather before the server hears of them."""
+_BEAT_S: Final = 1.0
+"""How often the server hears of a scheduler that turns and changes nothing, as with SGLang's --sleep-on-idle."""
 
 
 class Work:
@@ -50,6 +52,12 @@ class Work:
             self._to_publish.cancel()
             self._to_publish = None
             self._tell({"snapshot": self.tally.snapshot()})
+
+    async def beat(self) -> None:
+        """Send a snapshot now and then, so that a scheduler which stands still can be told from an idle one."""
+        while True:
+            await asyncio.sleep(_BEAT_S)
+            self._changed()
 
     def _changed(self) -> None:
         if self._to_publish is None:
