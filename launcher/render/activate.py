@@ -6,7 +6,6 @@ from math import ceil
 
 from launcher.plan.model import Plan, Service
 from launcher.render.bundle import RenderedFile
-from launcher.render.systemd import names
 from launcher.render.templates import fill
 
 NAME = "activate"
@@ -15,6 +14,8 @@ _TEMPLATES = {"systemd": "activate/systemd.sh.j2", "supervisord": "activate/acti
 
 def activate_script(plan: Plan) -> RenderedFile:
     """The script for `plan`; it finds its own place, so that its bytes depend on nothing else."""
+    from launcher.render.systemd import lasting, names  # they name this script
+
     text = fill(
         _TEMPLATES[plan.backend],
         deployment=plan.deployment,
@@ -26,6 +27,7 @@ def activate_script(plan: Plan) -> RenderedFile:
         target=names.target_unit(plan.deployment),
         ready=names.ready_unit(plan.deployment),
         rejoin=names.rejoin_unit(plan.deployment),
+        boot=lasting.boot_unit(plan.deployment),
     )
     return RenderedFile(text, 0o555)
 

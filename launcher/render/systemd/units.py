@@ -10,6 +10,7 @@ from launcher.plan.model import Plan, Service
 from launcher.render.bundle import RenderedFile
 from launcher.render.layout import Layout
 from launcher.render.systemd import names
+from launcher.render.systemd.lasting import boot_text, boot_unit
 from launcher.render.systemd.placing import FOLDER, SUFFIX
 from launcher.render.systemd.quoting import inside, rest, word
 from launcher.render.systemd.readiness import keys, ready_json
@@ -32,6 +33,7 @@ def render(plan: Plan, layout: Layout) -> Mapping[str, RenderedFile]:
     scripts = {name: RenderedFile((folder / name).read_text("utf-8"), mode=0o555) for name in _SCRIPTS}
     files = {f"{name}{SUFFIX}": RenderedFile(text) for name, text in units.items()} | scripts
     files["ready.json"] = RenderedFile(ready_json(plan, layout))
+    files["boot"] = RenderedFile(boot_text(plan.deployment, layout.generations / "0", "multi-user.target"))
     return {f"{FOLDER}/{name}": file for name, file in files.items()}
 
 
@@ -98,6 +100,7 @@ def _common(plan: Plan) -> dict[str, Any]:
         "target": names.target_unit(deployment),
         "ready": names.ready_unit(deployment),
         "rejoin": names.rejoin_unit(deployment),
+        "boot": boot_unit(deployment),
         "watch": names.watch_unit(deployment),
         "timer": names.verify_timer(deployment),
         "service": names.verify_unit(deployment),
