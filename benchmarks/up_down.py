@@ -1,4 +1,4 @@
-"""What `up` and `down` take beside the servers' own time: python benchmarks/up_down.py [PROFILE].
+"""What `up`, `rollback` and `down` take beside the servers' own time: python benchmarks/up_down.py [PROFILE].
 
 Runs the operations themselves and notes when each of their events comes. The servers' own time is what they need to
 load, to answer a prompt and to end after TERM; the rest is pdlaunch's.
@@ -13,12 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
+import yaml
 from measuring import REPOSITORY, own_home, table
 
 from launcher.errors import PdlaunchError
 from launcher.observe.running import running
 from launcher.operations.down import down
 from launcher.operations.events import Event
+from launcher.operations.rollback import rollback
 from launcher.operations.up import up
 from launcher.profile import load
 from launcher.store import Store, layout
@@ -47,9 +49,12 @@ class Clock:
 
 def main() -> None:
     profile = Path(sys.argv[1]) if len(sys.argv) > 1 else CPU_TINY
-    with own_home():
+    with own_home() as home:
+        store = Store(layout(load(profile).profile.name))
         try:
-            rows = [*measure_up(profile), *measure_down(Store(layout(load(profile).profile.name)))]
+            rows = measure_up(profile)
+            up(changed(profile, home), Clock())
+            rows += [measure_back(store), *measure_down(store)]
         except PdlaunchError as error:
             sys.exit(f"error: {error.message}\nhint: {error.hint}")
     print(table((profile.name, "total", "servers", "pdlaunch"), [(n, _s(t), _s(s), _s(t - s)) for n, t, s in rows]))
@@ -77,6 +82,26 @@ def measure_up(profile: Path) -> list[tuple[str, float, float]]:
         ("journal, pointer", end - through[0], 0.0),
         ("**up, after the last was loaded**", end - loaded, answers + found - proven + through[1]),
     ]
+
+
+def changed(profile: Path, home: Path) -> Path:
+    """The profile with one more variable for the prefill, in a file of its own."""
+    content = yaml.safe_load(profile.read_text())
+    content["prefill"].setdefault("env", {})["SGLANG_TIMEOUT_KEEP_ALIVE"] = 60
+    path = home / profile.name
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    return path
+
+
+def measure_back(store: Store) -> tuple[str, float, float]:
+    """The way back to the first generation; the servers' time is ending, loading and answering."""
+    clock = Clock()
+    rollback(store, store.numbers()[0], clock)
+    end = clock.now()
+    stopped = [event.seconds or 0.0 for _, event in clock.seen if event.subject == "stopped"]
+    answered = [event.seconds or 0.0 for _, event in clock.seen if event.subject == "token"]
+    loading = clock.last(text="loaded") - clock.last("stopped")
+    return ("**rollback, one server restarts**", end, sum(stopped) + loading + sum(answered))
 
 
 def measure_down(store: Store) -> list[tuple[str, float, float]]:
