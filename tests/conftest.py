@@ -45,6 +45,7 @@ def _own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
     # A UNIX socket's path holds 107 bytes, and pytest's folders are deep.
     run = Path(tempfile.mkdtemp(prefix="pdl-", dir="/tmp"))
     monkeypatch.setenv("PDLAUNCH_RUN_DIR", str(run))
+    monkeypatch.setenv("PDLAUNCH_BACKEND", "supervisord")  # no test changes this machine's own systemd
     for name in ("PDLAUNCH_BY", "SUDO_USER", "NO_COLOR", "COLUMNS", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     for name in ("XDG_RUNTIME_DIR", "XDG_DATA_HOME"):

@@ -32,8 +32,6 @@ class Unit:
     """How it ended or why it could not start, in the backend's words: ``terminated by SIGKILL``."""
     restarts: int = 0
     """How often it was started again by itself since it was asked to run."""
-    log: Path | None = None
-    """The file of what it printed, where the backend keeps one; older parts lie beside it."""
     wanted: bool = False
     """It was asked to run and not asked to stop since: a service that is wanted and ended is a failure."""
     supervised: bool = True
@@ -48,6 +46,9 @@ class Backend(Protocol):
     """
 
     name: str
+
+    def require(self) -> None:
+        """Raise InputError, with the way on, where this machine does not have the backend; asked before anything."""
 
     def install(self, generation: Path) -> None:
         """Put the generation's files in force without starting or stopping anything; idempotent."""
@@ -77,6 +78,12 @@ class Backend(Protocol):
 
     def end_orphans(self, *, drain: bool = True) -> None:
         """End them with the same discipline as `stop`; supervised services are left alone."""
+
+    def at_boot(self, generation: Path | None) -> None:
+        """Have a boot of the machine bring back that generation, or nothing; repeatable.
+
+        For a backend that no boot starts it does nothing.
+        """
 
     def close(self) -> None:
         """End what the backend started for itself, after the services are stopped."""

@@ -31,6 +31,8 @@ def proposal(found: Proposal) -> str:
         parts += ["", *plan.notes]
     if found.eta:
         parts += ["", f"takes about {duration(found.eta)}, as the last time"]
+    if found.against is not None:
+        parts += ["" if not found.eta else None, f"proven {found.proven}"]
     parts += _in_the_way(found.obstacles)
     return "\n".join(parts)
 
@@ -38,7 +40,7 @@ def proposal(found: Proposal) -> str:
 def _in_the_way(found: Obstacles) -> list[str]:
     lines = []
     for holder in found.holders:
-        who = f"{holder.by}, since {_when(holder.since)}" + (f': "{holder.why}"' if holder.why else "")
+        who = f"{holder.by}, since {when(holder.since)}" + (f': "{holder.why}"' if holder.why else "")
         way = "up --replace stops it" if holder.replaceable else "of another state folder: up --replace leaves it alone"
         lines.append(f"  {', '.join(holder.held)} held by {holder.deployment} ({who}); {way}")
     lines += [f"  {line}" for line in found.ports]
@@ -62,8 +64,6 @@ def ranges(numbers: tuple[int, ...]) -> str:
 
 
 def _restart(found: Proposal, name: str) -> str:
-    if found.move is None:
-        return "-"
     if name in found.move.keep:
         return "no"
     return "yes" if name in found.move.stop else "starts"
@@ -118,6 +118,8 @@ def status(seen: Status) -> str:
     if seen.services:
         rows = [("service", "state", "pid", "up", "gpus", "port", "running", "queued", "restarts"), *_rows(seen)]
         parts += ["", *(f"  {line}" for line in table(rows).splitlines())]
+    if standing := _standing(seen):
+        parts += ["", *standing]
     return "\n".join(parts)
 
 
@@ -125,7 +127,7 @@ def _generation(seen: Status) -> str:
     if seen.generation is None:
         return ""
     who = f" ({seen.by}" + (f', "{seen.why}"' if seen.why else "") + ")" if seen.by else ""
-    since = f" since {_when(seen.since)}" if seen.since else ""
+    since = f" since {when(seen.since)}" if seen.since else ""
     named = f" {', '.join(map(_quoted, seen.names))}" if seen.names else ""
     return f"    generation {seen.generation}{named}{since}{who}"
 
@@ -135,14 +137,28 @@ def _quoted(name: str) -> str:
 
 
 def _proven(seen: Status) -> str:
-    from launcher.operations.counts import count
+    from launcher.operations.evidence import how_far
 
-    if seen.proven_tokens is None:
+    proven = how_far(seen.proven_tokens, seen.traffic_tokens, seen.context_tokens)
+    if proven is None:
         return "nothing is proven yet"
-    of = f" of {count(seen.context_tokens)}" if seen.context_tokens else ""
     waived = f"waived: {', '.join(seen.waived)}" if seen.waived else "nothing waived"
     drift = f"{len(seen.drift)} drifted: pdlaunch diff --live" if seen.drift else "no drift"
-    return f"proven to {count(seen.proven_tokens)}{of} tokens by probe; {drift}, {waived}"
+    return f"proven {proven}; {drift}, {waived}"
+
+
+def _standing(seen: Status) -> list[str]:
+    """What helps to decide where to go from here."""
+    from launcher.operations.evidence import how_far
+
+    proven = how_far(seen.proven_tokens, seen.traffic_tokens, seen.context_tokens)
+    best = seen.good if seen.good and seen.good.generation != seen.generation else None
+    also = f", also {', '.join(map(_quoted, best.names))}" if best and best.names else ""
+    return [
+        *listed("proven", [proven] if proven else []),
+        *listed("traffic", [seen.served_words] if seen.served_words else []),
+        *listed("good", [f"{best.generation}{also}: {best.words}"] if best else []),
+    ]
 
 
 def _rows(seen: Status) -> list[tuple[str, ...]]:
@@ -162,7 +178,8 @@ def _rows(seen: Status) -> list[tuple[str, ...]]:
     ]
 
 
-def _when(iso: str | None) -> str:
+def when(iso: str | None) -> str:
+    """The time of day, with the date where that is not today."""
     if iso is None:
         return "-"
     at = dt.datetime.fromisoformat(iso)
@@ -170,66 +187,28 @@ def _when(iso: str | None) -> str:
     return at.strftime("%H:%M" if at.date() == today else "%Y-%m-%d %H:%M")
 
 
-def history(rows: tuple[Row, ...]) -> str:
-    """The generations, newest first."""
-    from launcher.operations.counts import count
-
-    head = ("gen", "since", "by", "why", "ran", "proven", "verdict", "")
-    lines = [
-        (
-            str(row.generation),
-            _when(row.since or row.written),
-            row.by,
-            row.why or "-",
-            duration(row.served) if row.served is not None else "-",
-            count(row.proven) if row.proven else "-",
-            row.verdict,
-            ", ".join((*row.names, *(["current"] if row.current else []))),
-        )
-        for row in rows
-    ]
-    return table([head, *lines])
-
-
-def detail(one: Detail) -> str:
-    """Everything about one generation."""
-    row = one.row
-    named = f" {', '.join(map(repr, row.names))}" if row.names else ""
-    lines = [f"generation {row.generation}{named}  {row.verdict}"]
-    lines += _listed("written", [f"{_when(row.written)} by {row.by}" + (f', "{row.why}"' if row.why else "")])
-    lines += _listed("from", [one.source] if one.source else [])
-    lines += _listed("services", [", ".join(one.services)])
-    lines += _listed("engine", [one.engine] if one.engine else [])
-    lines += _listed(
-        "served", [f"{_when(a)} to {_when(b)}, ended by {by}" if b else f"since {_when(a)}" for a, b, by in one.spans]
-    )
-    lines += _listed("proven", [f"{row.proven:,} tokens"] if row.proven else [])
-    lines += _listed("damaged", list(one.damage))
-    lines += _listed("journal", list(one.events))
-    return "\n".join(lines)
-
-
 def way(found: Way) -> str:
     """What a rollback would do: what comes back, what cannot, what is as it was, what it costs."""
     about, back = found.generation.about, found.restoring
     why = f', "{about.why}"' if about.why else ""
-    lines = [f"to generation {found.generation.number} ({_when(about.written.isoformat())}, {about.by}{why})"]
-    lines += _listed("comes back", [str(d.change) + _edit(d) for d in back.comes_back] or ["nothing: it is the same"])
-    lines += _listed("as it was", [", ".join(back.as_it_was)] if back.as_it_was else [])
+    lines = [f"to generation {found.generation.number} ({when(about.written.isoformat())}, {about.by}{why})"]
+    lines += listed("served", [str(found.evidence)] if found.evidence else [])
+    lines += listed("comes back", [str(d.change) + _edit(d) for d in back.comes_back] or ["nothing: it is the same"])
+    lines += listed("as it was", [", ".join(back.as_it_was)] if back.as_it_was else [])
     for beyond in back.beyond:
-        lines += _listed("cannot", [beyond.what, *([f"  {beyond.command}"] if beyond.command else [])])
+        lines += listed("cannot", [beyond.what, *([f"  {beyond.command}"] if beyond.command else [])])
     if not back.beyond and not back.unknown:
-        lines += _listed("cannot", ["nothing"])
-    lines += _listed("not known", [back.unknown] if back.unknown else [])
-    lines += _listed("damaged", list(found.damage))
-    lines += _listed("edits", [f"stay in generation {found.current}"] if back.comes_back and found.current else [])
-    lines += _listed("restarts", [", ".join(found.move.start) or "nothing"])
-    lines += _listed("takes", [f"about {duration(found.eta)} to load"] if found.eta else [])
+        lines += listed("cannot", ["nothing"])
+    lines += listed("not known", [back.unknown] if back.unknown else [])
+    lines += listed("damaged", list(found.damage))
+    lines += listed("edits", [f"stay in generation {found.current}"] if back.comes_back and found.current else [])
+    lines += listed("restarts", [", ".join(found.move.start) or "nothing"])
+    lines += listed("takes", [f"about {duration(found.eta)} to load"] if found.eta else [])
     return "\n".join(lines)
 
 
-def _listed(label: str, texts: list[str]) -> list[str]:
-    """The label before the first text only."""
+def listed(label: str, texts: list[str]) -> list[str]:
+    """Lines of texts, with the label before the first only."""
     return [f"  {label if i == 0 else '':<11} {text}" for i, text in enumerate(texts)]
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from launcher.backends.adopted import adopted
+from launcher.backends.cgroups import units_of
 from launcher.backends.processes import Proc, Table, look
+from launcher.render.systemd import service_unit
 
 SUPERVISOR = "supervisord"
 """What the daemon's own mark names instead of a service: `launcher.backends.processes.SUPERVISOR`."""
@@ -60,16 +62,29 @@ class LiveService:
 
 def live(state: Path) -> Mapping[str, LiveService]:
     """Every service of the deployment whose folder is `state` that has a process, by name."""
-    return read(look(state), adopted(state))
+    return read(look(state), adopted(state), state.name)
 
 
-def read(table: Table, foreign: Collection[tuple[int, int]] = ()) -> Mapping[str, LiveService]:
-    """The same, of one look at the processes; `foreign` has pid and start time of those that were adopted."""
+def read(
+    table: Table, foreign: Collection[tuple[int, int]] = (), deployment: str | None = None
+) -> Mapping[str, LiveService]:
+    """The same, of one look at the processes; `foreign` has pid and start time of those that were adopted.
+
+    What runs in its unit of `deployment` is supervised by systemd.
+    """
     daemons = {proc.pid for proc in table.services.get(SUPERVISOR, ())}
+
+    def supervised(proc: Proc) -> bool:
+        if proc.ppid in daemons:
+            return True
+        return bool(deployment and proc.service) and service_unit(str(deployment), str(proc.service)) in units_of(
+            proc.pid
+        )
+
     found = {}
     for name, procs in table.services.items():
         if name != SUPERVISOR:
-            found[name] = _service(name, procs, table, daemons, foreign)
+            found[name] = _service(name, procs, table, supervised, foreign)
     return found
 
 
@@ -77,13 +92,13 @@ def _service(
     name: str,
     procs: tuple[Proc, ...],
     table: Table,
-    daemons: Collection[int],
+    is_supervised: Callable[[Proc], bool],
     foreign: Collection[tuple[int, int]],
 ) -> LiveService:
     roots = _roots(procs)
-    main = next((root for root in roots if root.ppid in daemons), roots[0])
+    main = next((root for root in roots if is_supervised(root)), roots[0])
     tree = table.tree([main])
-    own, supervised = (main.pid, main.started) in foreign, main.ppid in daemons
+    own, supervised = (main.pid, main.started) in foreign, is_supervised(main)
     twins = tuple(r for r in roots if r is not main and not own and _is_twin(r, tree, supervised=supervised))
     children = sorted({*procs, *tree} - set(table.tree(twins)) - {main}, key=_age)
     return LiveService(

@@ -1,13 +1,13 @@
 """What a server's log says: how far it is, and the first error with its probable cause.
 
-The wording is SGLang's, read in 0.5.23. A log grows for weeks, so readers begin where the present start began.
+The wording is SGLang's, read in 0.5.23.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Protocol
 
 from launcher.observe.causes import probable_cause
 
@@ -39,21 +39,24 @@ class Failure:
     """The first error of a log."""
 
     line: str
-    number: int
-    """Line number in the file, from 1."""
+    number: int | None
+    """Line number in the file, from 1; None where the log is no file."""
     cause: str | None
 
 
-class Tail:
-    """Follows one log from where it stood, each byte read once, also when the file is rotated away."""
+class Lines(Protocol):
+    """Where a server's lines come from: `log_files.FileLines`, `journal.JournalLines`."""
 
-    def __init__(self, path: Path, *, from_start: bool = False) -> None:
-        self._path = path
-        self._offset = 0 if from_start else _size(path)
-        self._line = 0 if from_start else _count(path)
-        self._rest = b""
-        self._inode = _inode(path)
-        self._fatal: list[tuple[int, str]] | None = None
+    def new(self) -> list[tuple[int | None, str]]:
+        """The whole lines that came since the last time, each with its number where it has one."""
+
+
+class Tail:
+    """Follows one log, and keeps what it means."""
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines = lines
+        self._fatal: list[tuple[int | None, str]] | None = None
         self.phase: str | None = None
         """How far the start is: weights, memory, graphs, warm-up, loaded."""
         self.failure: Failure | None = None
@@ -64,28 +67,10 @@ class Tail:
 
     def read(self) -> None:
         """Take in what was written since the last time."""
-        now = _inode(self._path)
-        if now != self._inode:
-            rotated = self._path.with_name(f"{self._path.name}.1")  # as supervisord calls it
-            if _inode(rotated) == self._inode:
-                self._read(rotated)
-            self._inode, self._offset, self._line, self._rest = now, 0, 0, b""
-        self._read(self._path)
+        for number, line in self._lines.new():
+            self._take(number, line)
 
-    def _read(self, path: Path) -> None:
-        try:
-            with path.open("rb") as file:
-                file.seek(self._offset)
-                block = file.read()
-        except FileNotFoundError:
-            return
-        self._offset += len(block)
-        *lines, self._rest = (self._rest + block).split(b"\n")
-        for raw in lines:
-            self._line += 1
-            self._take(raw.decode(errors="replace"))
-
-    def _take(self, line: str) -> None:
+    def _take(self, number: int | None, line: str) -> None:
         self.phase = next((name for words, name in _PHASES if re.search(words, line)), self.phase)
         self.ready = self.ready or READY in line
         if self.warning is None and _SILENT.search(line):
@@ -93,26 +78,10 @@ class Tail:
         if self._fatal is None and _FATAL.search(line):
             self._fatal = []
         if self._fatal is not None and len(self._fatal) < _LONGEST_TRACEBACK:
-            self._fatal.append((self._line, line.rstrip()))
+            self._fatal.append((number, line.rstrip()))
             self._judge(self._fatal)
 
-    def _judge(self, lines: list[tuple[int, str]]) -> None:
+    def _judge(self, lines: list[tuple[int | None, str]]) -> None:
         """A traceback's last line is its error; until that line has come the first one stands for it."""
         number, text = next(((n, t) for n, t in lines if _ERROR.match(t)), lines[0])
         self.failure = Failure(text.strip(), number, probable_cause("\n".join(t for _, t in lines)))
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
-
-
-def _inode(path: Path) -> int:
-    return path.stat().st_ino if path.exists() else 0
-
-
-def _count(path: Path) -> int:
-    """Lines that are there already, counted in blocks: a log can be large."""
-    if not path.exists():
-        return 0
-    with path.open("rb") as file:
-        return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))

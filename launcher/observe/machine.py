@@ -8,6 +8,7 @@ import re
 import sys
 from pathlib import Path
 
+from launcher.backends.systemd.systemctl import manager
 from launcher.plan.facts import DEFAULT_EPHEMERAL, MachineFacts
 
 _NVIDIA = Path("/proc/driver/nvidia")
@@ -28,6 +29,7 @@ def machine(user: str | None = None) -> MachineFacts:
         driver=driver_version(_NVIDIA),
         cuda=str(cuda) if (cuda / "bin" / "nvcc").exists() else None,
         ephemeral=ephemeral_range(),
+        systemd=has_systemd(),
     )
 
 
@@ -38,6 +40,17 @@ def account(user: str | None) -> tuple[str, str] | None:
     except KeyError:
         return None
     return found.pw_name, found.pw_dir
+
+
+def has_systemd() -> bool:
+    """Whether services belong to systemd here unless the profile says otherwise; PDLAUNCH_BACKEND says it for all.
+
+    A user's own manager ends with the last login unless the user lingers (loginctl(1)): what serves must not.
+    """
+    if chosen := os.environ.get("PDLAUNCH_BACKEND"):
+        return chosen == "systemd"
+    systemctl = manager()
+    return systemctl.reachable and (not systemctl.user or systemctl.lingers)
 
 
 def gpu_models(nvidia: Path) -> tuple[str, ...] | None:

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from launcher.backends.protocol import Backend
 from launcher.errors import PdlaunchError
 from launcher.observe.running import running
-from launcher.operations.driving import backend_of, without_plan
+from launcher.operations.driving import backend_of, stop_others, without_plan
 from launcher.operations.events import Event, Report
 from launcher.operations.going import Arrived, go
 from launcher.operations.handover import release_units, settle_units, waiting
@@ -143,6 +143,8 @@ def stop_all(
     if ran:
         report(Event("stopping", ", ".join(ran), passing=True))
         release_units(store, ran, report)
+    if plan is not None:
+        stop_others(plan, store.layout, limits or plan.stop, drain=drain)
     # The dead too: one that is still wanted would be started again with the supervisor.
     driver.stop(tuple(driver.units()), drain=drain)
     driver.end_orphans(drain=drain)

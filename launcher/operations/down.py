@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from launcher.errors import PdlaunchError
 from launcher.observe.running import running
 from launcher.operations.arriving import settle, stop_all
+from launcher.operations.driving import settle_boot
 from launcher.operations.events import Event, Report
 from launcher.operations.interrupts import interruptible
 from launcher.plan import Plan
@@ -40,6 +41,7 @@ def down(store: Store, report: Report, *, why: str | None = None, drain: bool = 
         if number is None and not running(store.layout.state):
             return Down(store.layout.deployment, (), 0.0)
         noted = _written(report, lambda: _begin(store, number, by=by, why=why))
+        settle_boot(plan, store.layout, None)  # first: a reboot in the middle starts nothing again
         stopped = stop_all(plan, store, report, drain=drain)
         if noted:
             _written(report, lambda: store.finish("done", by=by, why=why))

@@ -2,37 +2,84 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
 from launcher.backends.protocol import Backend
-from launcher.errors import InputError
+from launcher.observe.http import Endpoint
+from launcher.observe.loads import load
 from launcher.plan import Plan
+from launcher.plan.model import BackendName
 from launcher.profile import Stop
 from launcher.render import Layout
 
+if TYPE_CHECKING:
+    from launcher.render.systemd import Command
+
 
 def backend_of(plan: Plan, layout: Layout) -> Backend:
-    """Who drives `plan`; raises InputError for a backend that this version does not have."""
-    if plan.backend != "supervisord":
-        raise InputError(
-            f"the {plan.backend} backend is not part of this version",
-            hint="pdlaunch up PROFILE --backend supervisord, or write `backend: supervisord`",
-        )
-    from launcher.backends.supervisord import Supervisord  # brings http and xmlrpc, of which a refusal needs none
+    """Who drives `plan`."""
+    return _backend(plan.backend, plan, layout, plan.stop)
 
-    return Supervisord(layout, plan.stop, busy=lambda name: _busy(plan, name))
+
+def stop_others(plan: Plan, layout: Layout, limits: Stop, *, drain: bool) -> tuple[str, ...]:
+    """Have the backends beside the plan's own stop what they still run of the deployment, and end; what that was.
+
+    A deployment that is moved from one to the other leaves them behind, and they would start it again.
+    """
+    stopped: list[str] = []
+    for name in get_args(BackendName):
+        other = _backend(name, plan, layout, limits)
+        if name == plan.backend or not other.alive():
+            continue
+        theirs = [unit.name for unit in other.units().values() if unit.supervised and unit.wanted]
+        other.stop(theirs, drain=drain)
+        other.close()
+        stopped += theirs
+    return tuple(stopped)
+
+
+def settle_boot(plan: Plan | None, layout: Layout, generation: Path | None) -> None:
+    """Have a boot of the machine bring back `generation` of `plan`, by its own backend alone; None: nothing."""
+    for name in get_args(BackendName):
+        backend = _backend(name, plan, layout, Stop())
+        backend.at_boot(generation if plan and name == plan.backend else None)
 
 
 def without_plan(layout: Layout, limits: Stop) -> Backend:
     """Who can stop what runs of a deployment whose generations cannot be read."""
-    from launcher.backends.supervisord import Supervisord
+    systemd = _backend("systemd", None, layout, limits)
+    if any(unit.supervised and unit.wanted for unit in systemd.units().values()):
+        return systemd
+    return _backend("supervisord", None, layout, limits)
 
-    return Supervisord(layout, limits)
+
+def _backend(name: BackendName, plan: Plan | None, layout: Layout, limits: Stop) -> Backend:
+    def busy(service: str) -> bool:
+        return plan is not None and _busy(plan, service)
+
+    if name == "systemd":
+        from launcher.backends.systemd import Systemd
+
+        return Systemd(layout, limits, busy if plan else None, command=_command())
+    from launcher.backends.supervisord import Supervisord  # brings http and xmlrpc, of which a refusal needs none
+
+    return Supervisord(layout, limits, busy if plan else None)
+
+
+def _command() -> Command | None:
+    """How a unit calls this very pdlaunch, with the folders that it was told."""
+    from launcher.render.systemd import Command
+
+    path = Path(sys.executable).with_name("pdlaunch")
+    told = {name: value for name, value in os.environ.items() if name.startswith("PDLAUNCH_") and name.endswith("_DIR")}
+    return Command(path, told) if path.exists() else None
 
 
 def _busy(plan: Plan, name: str) -> bool:
     """Whether a server still has requests; one that does not answer is taken for busy: it will not end by itself."""
-    from launcher.observe.http import Endpoint
-    from launcher.observe.loads import load
-
     service = plan.service(name)
     if service is None or service.role == "router":
         return False

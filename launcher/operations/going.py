@@ -13,12 +13,14 @@ from dataclasses import dataclass
 
 from launcher.backends.protocol import Backend
 from launcher.errors import PdlaunchError
-from launcher.observe.logs import Tail
+from launcher.observe.logs import Lines, Tail
 from launcher.observe.running import Running, running
 from launcher.operations.caches import prepare_caches
+from launcher.operations.driving import settle_boot, stop_others
 from launcher.operations.events import Event, Report
 from launcher.operations.handover import release_units
 from launcher.operations.loading import Loading, Watch, ready
+from launcher.operations.log_sources import new_lines
 from launcher.operations.moving import Move
 from launcher.operations.ports import require_free, verify_owners
 from launcher.operations.proving import Proven, prove
@@ -64,42 +66,45 @@ def go(
     began = time.monotonic()
     services = _services(plan, found.start)
     require_free(services, {proc.pid for name in found.stop for proc in now[name].processes})
-    _stop(found.stop, backend, store, report, drain=drain)
+    _stop(found.stop, plan, backend, store, report, drain=drain)
     store.advance("starting")
     prepare_caches(plan, store.layout)
     backend.install(generation.path)
-    loadings = _loadings(services, store)
-    backend.start(found.start)
-    deadline = began + plan.ready.within
-    watch = Watch([*loadings, *_not_ready(plan, found.keep, store)], backend, store.layout, report, etas(store))
-    watch.until_loaded(deadline)
-    loaded = time.monotonic()
-    verify_owners(plan, running(store.layout.state))
-    proven = _prove(plan, watch, deadline, report)
+    with new_lines(plan, store.layout, [service.name for service in plan.services]) as lines:
+        loadings = _loadings(services, lines)
+        backend.start(found.start)
+        deadline = began + plan.ready.within
+        watch = Watch([*loadings, *_not_ready(plan, found.keep, lines)], backend, store.layout, report, etas(store))
+        watch.until_loaded(deadline)
+        loaded = time.monotonic()
+        verify_owners(plan, running(store.layout.state))
+        proven = _prove(plan, watch, deadline, report)
     report(Event("ready", f"{len(services)} started, {len(found.keep)} left alone", seconds=time.monotonic() - loaded))
     _record(store, generation, proven, loadings, by=by, why=why)
     store.set_current(generation.number, by=by, why=why)
+    settle_boot(plan, store.layout, generation.path)
     return Arrived(generation.number, found, proven, time.monotonic() - began)
 
 
-def _stop(names: Collection[str], backend: Backend, store: Store, report: Report, *, drain: bool) -> None:
+def _stop(names: Collection[str], plan: Plan, backend: Backend, store: Store, report: Report, *, drain: bool) -> None:
     if not names:
         return
     store.advance("stopping")
     release_units(store, names, report)
     began = time.monotonic()
     report(Event("stopping", ", ".join(names) + (", draining" if drain else ""), passing=True))
+    stop_others(plan, store.layout, plan.stop, drain=drain)
     backend.stop(names, drain=drain)
     report(Event("stopped", ", ".join(names), seconds=time.monotonic() - began))
 
 
-def _loadings(services: Iterable[Service], store: Store) -> list[Loading]:
-    return [Loading(service, Tail(store.layout.log(service.name))) for service in services]
+def _loadings(services: Iterable[Service], lines: Mapping[str, Lines]) -> list[Loading]:
+    return [Loading(service, Tail(lines[service.name])) for service in services]
 
 
-def _not_ready(plan: Plan, kept: Collection[str], store: Store) -> list[Loading]:
+def _not_ready(plan: Plan, kept: Collection[str], lines: Mapping[str, Lines]) -> list[Loading]:
     """Those of the kept services that still load: an `up` that was killed had begun them, or they died meanwhile."""
-    return [loading for loading in _loadings(_services(plan, kept), store) if not ready(loading)]
+    return [loading for loading in _loadings(_services(plan, kept), lines) if not ready(loading)]
 
 
 def _services(plan: Plan, names: Collection[str]) -> list[Service]:

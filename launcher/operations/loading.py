@@ -21,10 +21,11 @@ from launcher.render import Layout
 
 INTERVAL = 0.1
 """Seconds between two looks."""
+_UNITS_EVERY = 0.3
 _CHILDREN_EVERY = 0.5
 _SETTLE = 0.4
 """Seconds in which a traceback is written to its last line, which is the one to show."""
-_ENDED = frozenset({"exited", "failed", "stopped"})
+_ENDED = frozenset({"exited", "failed", "stopped", "backoff"})
 
 
 class StartFailedError(PdlaunchError):
@@ -65,7 +66,8 @@ class Watch:
     ) -> None:
         self.loadings = loadings
         self._backend, self._layout, self._report, self._etas = backend, layout, report, etas
-        self._next_children = 0.0
+        self._next_units = self._next_children = 0.0
+        self._units: Mapping[str, Unit] = {}
 
     def until_loaded(self, deadline: float) -> None:
         """Return when every server says that it is ready; `deadline` is on the monotonic clock.
@@ -92,13 +94,14 @@ class Watch:
             time.sleep(INTERVAL)
 
     def _look(self) -> None:
-        units = self._backend.units()
         table = None
+        if time.monotonic() >= self._next_units:  # asking may take a process: no storm of them
+            self._units, self._next_units = self._backend.units(), time.monotonic() + _UNITS_EVERY
         if time.monotonic() >= self._next_children:
             table, self._next_children = look(self._layout.state), time.monotonic() + _CHILDREN_EVERY
         for loading in self.loadings:
             name = loading.service.name
-            _look(loading, units.get(name), table, self._report, self._etas.get(name))
+            _look(loading, self._units.get(name), table, self._report, self._etas.get(name))
 
     def _late(self) -> StartFailedError:
         late = next((x for x in self.loadings if x.loaded is None), None)
@@ -119,7 +122,8 @@ def _look(loading: Loading, unit: Unit | None, table: Table | None, report: Repo
         loading.tail.read()
         raise died(loading, loading.tail.failure, None)
     if unit is None or unit.state in _ENDED:
-        loading.tail.read()  # what it said last may have come meanwhile
+        time.sleep(_SETTLE)  # what it said last takes a moment through a journal
+        loading.tail.read()
         raise died(loading, loading.tail.failure, unit.exit_status if unit else None)
     if table is not None:
         _watch_children(loading, table)
@@ -173,7 +177,7 @@ def died(loading: Loading, failure: Failure | None, status: int | None, child: P
     elif status is not None and not failure:
         what += ": it exited with 0 by itself, which a server never should" if status == 0 else f" (exit {status})"
     if failure:
-        what += f": {failure.line}    log line {failure.number}"
+        what += f": {failure.line}" + (f"    log line {failure.number}" if failure.number else "")
         if failure.cause:
             what += f"\n{' ' * (len(name) + 2)}probably: {failure.cause}"
     return StartFailedError(name, what, hint=f"pdlaunch logs {name}")

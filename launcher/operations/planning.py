@@ -12,6 +12,7 @@ from launcher.operations.checking import check, sound
 from launcher.operations.driving import backend_of
 from launcher.operations.moving import Move
 from launcher.operations.obstacles import Obstacles, obstacles
+from launcher.operations.proven_before import Known, proven_before
 from launcher.operations.surveying import etas, find_move
 from launcher.plan import Plan, resolve
 from launcher.profile import is_lock_file
@@ -42,10 +43,11 @@ class Proposal:
     against: int | None
     """The generation that is current now."""
     changes: tuple[Change, ...]
-    move: Move | None
-    """None where this version cannot drive the plan's backend."""
+    move: Move
     eta: float | None
     """Seconds until the slowest service that starts is loaded, by this machine's earlier starts."""
+    proven: Known
+    """How far earlier generations prove what would start."""
     obstacles: Obstacles
 
 
@@ -76,12 +78,11 @@ def propose(profile: Path, *, backend: str | None = None) -> Proposal:
     store = Store(layout(plan.deployment))
     current = store.current()
     before = store.generation(current).plan if current is not None else None
-    move = find_move(plan, backend_of(plan, store.layout), store)[0] if plan.backend == "supervisord" else None
+    move = find_move(plan, backend_of(plan, store.layout), store)[0]
     known = etas(store)
-    eta = max((known[name] for name in move.start if name in known), default=None) if move else None
-    starting = move.start if move else [service.name for service in plan.services]
-    way = obstacles(plan, store.layout, starting)
-    return Proposal(plan, found.problems, current, _changes(before, plan), move, eta, way)
+    eta = max((known[name] for name in move.start if name in known), default=None)
+    way = obstacles(plan, store.layout, move.start)
+    return Proposal(plan, found.problems, current, _changes(before, plan), move, eta, proven_before(store, plan), way)
 
 
 def _changes(before: Plan | None, plan: Plan) -> tuple[Change, ...]:

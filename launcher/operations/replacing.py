@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from launcher.operations.arriving import settle, stop_all
+from launcher.operations.driving import settle_boot
 from launcher.operations.events import Event, Report
 from launcher.operations.presence import hold_is_alive
 from launcher.plan import Plan
@@ -29,7 +30,9 @@ def replace_holders(plan: Plan, place: Layout, report: Report, *, by: str, why: 
             other.begin(
                 "down", from_generation=current, to_generation=None, by=by, why=why or f"replaced by {plan.deployment}"
             )
-            stop_all(other.generation(current).plan, other, report)
+            before = other.generation(current).plan
+            settle_boot(before, other.layout, None)
+            stop_all(before, other, report)
             other.finish("done", by=by)
     return names
 

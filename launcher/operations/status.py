@@ -14,6 +14,7 @@ from launcher.observe.running import Running, running
 from launcher.operations.drifting import drift
 from launcher.operations.driving import backend_of
 from launcher.operations.handover import waiting
+from launcher.operations.log_sources import log_of
 from launcher.plan import Service
 from launcher.store import Event, Store, writing
 from launcher.store.names import names_of
@@ -83,13 +84,21 @@ def status(store: Store) -> Status:
         return _empty(store)
     plan = store.generation(number).plan
     now = running(store.layout.state)
-    units = backend_of(plan, store.layout).units() if plan.backend == "supervisord" else {}
-    supervised = bool(units) and backend_of(plan, store.layout).alive()
+    driver = backend_of(plan, store.layout)
+    units = driver.units()
+    supervised = bool(units) and driver.alive()
     others = waiting(store)
     with ThreadPoolExecutor(8) as pool:
         services = tuple(
             pool.map(
-                lambda s: _service(s, now.get(s.name), units.get(s.name), store, supervised, s.name in others),
+                lambda s: _service(
+                    s,
+                    now.get(s.name),
+                    units.get(s.name),
+                    log_of(plan, store.layout, s.name),
+                    supervised,
+                    s.name in others,
+                ),
                 plan.services,
             )
         )
@@ -149,7 +158,7 @@ def _empty(store: Store) -> Status:
 
 
 def _service(
-    service: Service, now: Running | None, unit: Unit | None, store: Store, supervised: bool, as_adopted: bool
+    service: Service, now: Running | None, unit: Unit | None, log: str, supervised: bool, as_adopted: bool
 ) -> ServiceStatus:
     state = _answering(service) if as_adopted else _service_state(service, now, unit, supervised)
     found = _load(service) if state == "ok" else None
@@ -165,14 +174,14 @@ def _service(
         running=found.running if found else None,
         queued=found.queued if found else None,
         restarts=unit.restarts if unit else 0,
-        log=str(store.layout.log(service.name)),
+        log=log,
     )
 
 
 def _service_state(service: Service, now: Running | None, unit: Unit | None, supervised: bool) -> ServiceState:
     if now is None:
         return "failed" if unit and unit.state in ("exited", "failed", "backoff") else "stopped"
-    if not supervised or unit is None or unit.pid not in {p.pid for p in now.processes}:
+    if not supervised or unit is None or not unit.supervised or unit.pid not in {p.pid for p in now.processes}:
         return "unsupervised"
     if now.digest != service.digest():
         return "outdated"

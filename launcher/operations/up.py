@@ -47,7 +47,7 @@ def up(
     start = start_of(profile, backend=backend)
     plan = start.plan
     place = layout(plan.deployment)
-    backend_of(plan, place)
+    backend_of(plan, place).require()
     report(Event("checked", start.summary, seconds=time.monotonic() - began))
     by = who()
     with interruptible(), writer(place, "up", by, why):

@@ -27,6 +27,8 @@ class MachineFacts(Frozen):
     cuda: str | None = None
     """Folder of the CUDA toolkit, such as /usr/local/cuda."""
     ephemeral: tuple[int, int] = DEFAULT_EPHEMERAL
+    systemd: bool = False
+    """Whether systemd is there for this user, and keeps what it runs when nobody is logged in."""
 
 
 class Environment(Frozen):

@@ -9,10 +9,11 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 
+from launcher.backends import files
 from launcher.backends.ending import Ending, end
 from launcher.backends.processes import Proc
 from launcher.backends.protocol import Unit
-from launcher.backends.supervisord import daemon, files, runs, users
+from launcher.backends.supervisord import daemon, runs, users
 from launcher.backends.supervisord.client import (
     ALREADY_ADDED,
     ALREADY_STARTED,
@@ -46,6 +47,9 @@ class Supervisord:
     def __init__(self, layout: Layout, limits: Stop, busy: Callable[[str], bool] | None = None) -> None:
         self._layout, self._limits, self._busy = layout, limits, busy
         self._client = Client(render.socket(layout))
+
+    def require(self) -> None:
+        """It comes with pdlaunch."""
 
     def install(self, generation: Path) -> None:
         """Write the daemon's configuration for the programs of `generation`."""
@@ -124,6 +128,9 @@ class Supervisord:
                 main = strays[0]  # beside a supervised one: a twin, and the oldest of it is its main process
             endings.append(Ending(name, main, partial(_term, main), roots=strays, marked=False))
         end(endings, self._layout.state, self._limits, drain=drain, busy=self._busy)
+
+    def at_boot(self, generation: Path | None) -> None:
+        """Nothing: no boot starts a daemon of its own."""
 
     def close(self) -> None:
         """End the daemon; raises PdlaunchError while it still supervises a running service."""

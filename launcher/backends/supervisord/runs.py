@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from launcher.backends.supervisord import files
+from launcher.backends import files
 from launcher.render import Layout
 
 

@@ -35,7 +35,6 @@ def unit(scene: Scene, name: str, layout: Layout) -> Unit:
         state="stopped" if run is None else "exited",
         pid=main.pid if main else None,
         restarts=run.restarts if run else 0,
-        log=layout.log(name),
         wanted=run is not None,
     )
     if info:

@@ -10,13 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from launcher.observe.causes import probable_cause
+from launcher.observe.log_files import FileLines
 from launcher.observe.logs import Tail
 
 LOGS = Path(__file__).with_name("logs")
 
 
 def told(path: Path) -> Tail:
-    tail = Tail(path, from_start=True)
+    tail = Tail(FileLines(path, from_start=True))
     tail.read()
     return tail
 
@@ -42,7 +43,7 @@ def test_a_healthy_start_with_all_its_warnings_is_no_failure() -> None:
 def test_the_phases_of_a_start(tmp_path: Path) -> None:
     path = tmp_path / "x.log"
     path.touch()
-    tail = Tail(path)
+    tail = Tail(FileLines(path))
     seen: list[str | None] = []
     for line in (LOGS / "loaded.log").read_text().splitlines():
         with path.open("a") as log:
@@ -131,7 +132,7 @@ torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 81.30 GiB. GPU 5 h
     def test_one_that_comes_in_pieces_ends_the_same(self, tmp_path: Path, cuts: list[int]) -> None:
         path = tmp_path / "x.log"
         path.write_text("healthy\n")
-        tail = Tail(path)
+        tail = Tail(FileLines(path))
         edges = [0, *sorted(cuts), len(self.TRACEBACK)]
         for begin, end in pairwise(edges):
             with path.open("a") as log:
@@ -170,7 +171,7 @@ class TestFollowing:
     def test_what_was_there_before_is_not_read_but_counted(self, tmp_path: Path) -> None:
         path = tmp_path / "x.log"
         path.write_text("Traceback (most recent call last):\nOSError: of yesterday\n")
-        tail = Tail(path)
+        tail = Tail(FileLines(path))
         tail.read()
         assert not failed(tail)
         with path.open("a") as log:
@@ -181,7 +182,7 @@ class TestFollowing:
 
     def test_a_log_that_is_not_there_yet(self, tmp_path: Path) -> None:
         path = tmp_path / "x.log"
-        tail = Tail(path)
+        tail = Tail(FileLines(path))
         tail.read()
         path.write_text("Load weight begin\n")
         tail.read()
@@ -190,7 +191,7 @@ class TestFollowing:
     def test_a_rotated_log_is_read_to_its_end_and_the_new_one_from_its_beginning(self, tmp_path: Path) -> None:
         path = tmp_path / "x.log"
         path.write_text("one\n")
-        tail = Tail(path)
+        tail = Tail(FileLines(path))
         with path.open("a") as log:
             log.write("Load weight begin\n")
         path.rename(tmp_path / "x.log.1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,9 +58,12 @@ def test_a_router_that_is_not_here(tmp_path: Path) -> None:
     assert error.message == "there is no sglang-router in the engine's environment or in pdlaunch's own"
 
 
-def test_the_systemd_backend_is_not_part_of_this_version(tmp_path: Path) -> None:
+def test_systemd_where_it_does_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("launcher.backends.systemd.systemctl._BOOTED", tmp_path / "absent")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
     error = refused(tmp_path, SIMULATED + "backend: systemd\n")
-    assert error.message == "the systemd backend is not part of this version"
+    assert (error.message, error.exit_code) == ("systemd does not run this machine", 2)
+    assert error.hint == "pdlaunch up PROFILE --backend supervisord"
 
 
 class TestCards:

@@ -47,7 +47,6 @@ def test_running() -> None:
     found = seen(scene(proc(MAIN), infos={"decode-0": info()}, run=Run(MAIN, 2)))
     assert (found.state, found.pid, found.since, found.restarts) == ("running", MAIN, 1000.0, 2)
     assert (found.wanted, found.supervised, found.exit_status, found.detail) == (True, True, None, None)
-    assert found.log == Path("/state/logs/decode-0.log")
 
 
 @pytest.mark.parametrize(
