@@ -1,4 +1,4 @@
-"""Back: rollback."""
+"""Back: rollback, name, verify."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from launcher.cli.lock_commands import name
 from launcher.cli.options import Deployment, DryRun, Why, Yes
 from launcher.cli.output import duration, interactive, note, say
 from launcher.cli.progress import reporter
+from launcher.cli.verify_command import verify
 from launcher.errors import InputError
 
 
@@ -60,4 +61,4 @@ def rollback(
     return 0
 
 
-COMMANDS: dict[str, Callable[..., int]] = {"rollback": rollback, "name": name}
+COMMANDS: dict[str, Callable[..., int]] = {"rollback": rollback, "name": name, "verify": verify}

@@ -104,9 +104,12 @@ class Store:
         self.journal.append(Event(what="committed", by=by, why=why, generation=number, details={"seal": seal}))
         return self.generation(number)
 
-    def verify(self, number: int) -> list[str]:
-        """What is wrong with a generation and its engine snapshot, one line each; empty when it is as written."""
-        cache = self.layout.cache / f"hashes-{self.layout.deployment}.json"
+    def verify(self, number: int, *, deep: bool = False) -> list[str]:
+        """What is wrong with a generation and its engine snapshot, one line each; empty when it is as written.
+
+        `deep` reads every file of the snapshot, though neither its size nor its times changed.
+        """
+        cache = None if deep else self.layout.cache / f"hashes-{self.layout.deployment}.json"
         return verify_generation(self.layout, self.generation(number), self.journal.events(), cache)
 
     def remove(self, number: int, *, by: str, why: str | None = None) -> None:

@@ -13,7 +13,7 @@ from launcher.store.generation import ENGINE, SEAL, Generation
 from launcher.store.journal import Event
 
 
-def verify_generation(layout: Layout, generation: Generation, events: Iterable[Event], cache: Path) -> list[str]:
+def verify_generation(layout: Layout, generation: Generation, events: Iterable[Event], cache: Path | None) -> list[str]:
     """The seal against the journal, the files against the seal, the engine snapshot against its own digest."""
     label = f"generation {generation.number}"
     try:

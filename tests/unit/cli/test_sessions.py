@@ -312,3 +312,28 @@ class TestLogs:
         with path.open("a") as log:
             log.write(" line\n")
         assert next(found) == "half a line"
+
+
+def test_what_the_way_back_needs(agg: Deployment, shell: Shell) -> None:
+    agg.up()
+    said = shell("verify")
+    assert said == Said(
+        0,
+        "sound    agg, generation 1: all that the way back needs is here (files by size and time; --deep reads them)\n",
+        "hint: pdlaunch name noon -d agg gives what runs a name to come back to\n",
+    )
+    assert shell("name", "noon").code == 0
+    assert shell("verify", "noon", "--deep").out.startswith('sound    agg, generation 1 "noon": ')
+    script = agg.store.generation(1).path / "aggregated-0.sh"
+    script.chmod(0o644)
+    script.write_text("#!/bin/sh\n")
+    said = shell("verify", "-d", "agg")
+    assert (said.code, said.err) == (3, "")
+    assert said.out == (
+        "missing  1: aggregated-0.sh was cut short or edited\n"
+        "         fix: pdlaunch up PROFILE records it anew, as long as its source is as it was\n"
+        'broken   agg, generation 1 "noon": 1 missing\n'
+    )
+    found = json.loads(shell("verify", "--json").out)
+    assert (found["schema_version"], found["sound"], found["names"]) == (1, False, {"noon": 1})
+    assert [f["kind"] for f in found["findings"]] == ["missing"]
