@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -108,6 +109,14 @@ def duration(seconds: float) -> str:
     if whole < 86400:
         return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
     return f"{whole // 86400} d {whole // 3600 % 24} h"
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal on stdout; None where there is none."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or None
+    except (OSError, ValueError, AttributeError):
+        return None
 
 
 def interactive() -> bool:

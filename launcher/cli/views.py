@@ -10,7 +10,6 @@ from launcher.cli.output import duration, table
 
 if TYPE_CHECKING:
     from launcher.compare import Change, Difference
-    from launcher.operations.history import Detail, Row
     from launcher.operations.obstacles import Obstacles
     from launcher.operations.planning import Proposal
     from launcher.operations.rollback import Way
@@ -29,10 +28,9 @@ def proposal(found: Proposal) -> str:
         parts += ["", f"no change: generation {found.against} is exactly this"]
     if plan.notes:
         parts += ["", *plan.notes]
-    if found.eta:
-        parts += ["", f"takes about {duration(found.eta)}, as the last time"]
-    if found.against is not None:
-        parts += ["" if not found.eta else None, f"proven {found.proven}"]
+    takes = [f"takes   about {duration(found.eta)}, as the last time"] if found.eta else []
+    proven = [f"proven  {found.proven}"] if found.against is not None else []
+    parts += ["", *takes, *proven] if takes or proven else []
     parts += _in_the_way(found.obstacles)
     return "\n".join(parts)
 
@@ -82,6 +80,7 @@ def proposal_data(found: Proposal) -> dict[str, Any]:
         "changes": found.changes,
         "move": found.move,
         "eta_seconds": found.eta,
+        "proven": found.proven,
         "problems": found.problems,
         "obstacles": found.obstacles,
     }
@@ -118,8 +117,8 @@ def status(seen: Status) -> str:
     if seen.services:
         rows = [("service", "state", "pid", "up", "gpus", "port", "running", "queued", "restarts"), *_rows(seen)]
         parts += ["", *(f"  {line}" for line in table(rows).splitlines())]
-    if standing := _standing(seen):
-        parts += ["", *standing]
+    if known := _speaks_for(seen):
+        parts += ["", *known]
     return "\n".join(parts)
 
 
@@ -147,7 +146,7 @@ def _proven(seen: Status) -> str:
     return f"proven {proven}; {drift}, {waived}"
 
 
-def _standing(seen: Status) -> list[str]:
+def _speaks_for(seen: Status) -> list[str]:
     """What helps to decide where to go from here."""
     from launcher.operations.evidence import how_far
 

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from launcher.cli import views
+from launcher.cli import history_view
 from launcher.cli.diff_command import diff
 from launcher.cli.knobs_commands import explain
 from launcher.cli.options import Deployment, Json
-from launcher.cli.output import note, print_json, say
+from launcher.cli.output import note, print_json, say, terminal_width
 
 
 def history(
@@ -21,7 +21,7 @@ def history(
     deployment: Deployment = None,
     json: Json = False,
 ) -> int:
-    """List the generations: when, by whom, why, how long each served, how far it was proven."""
+    """List the generations: when, by whom, why, what each served, how far it was proven, when it hung."""
     from launcher.operations.history import detail
     from launcher.operations.history import history as read
     from launcher.operations.selecting import select
@@ -37,13 +37,13 @@ def history(
         if json:
             print_json({"schema_version": 1, "generation": one})
         else:
-            say(views.detail(one))
+            say(history_view.detail(one))
         return 0
     rows = read(store)
     if json:
         print_json({"schema_version": 1, "generations": rows})
     else:
-        say(views.history(rows))
+        say(history_view.history(rows, terminal_width() or history_view.WIDTH))
     return 0
 
 

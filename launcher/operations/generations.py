@@ -11,12 +11,11 @@ import re
 from dataclasses import dataclass
 
 from launcher.errors import InputError
+from launcher.operations.evidence import good_of
 from launcher.operations.timeline import at, spans
 from launcher.store import Store
 from launcher.store.names import named
 
-GOOD = 3600.0
-"""Seconds that a generation must have served to be called good."""
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _AGO = re.compile(r"(\d+)([smhd])(?: ago)?")
 _CLOCK = re.compile(r"(?:(today|yesterday|\d{4}-\d{2}-\d{2})[ T])?(\d{1,2}):(\d{2})")
@@ -99,11 +98,7 @@ def served_before(store: Store) -> list[int]:
 
 
 def _good(store: Store, now: dt.datetime) -> Meant:
-    """The newest that served an hour and was not left by a rollback, and is still there."""
-    there = set(store.numbers())
-    stretches = spans(store.journal.events())
-    bad = {span.generation for span in stretches if span.ended_by == "rollback"}
-    for span in sorted(stretches, key=lambda s: s.start, reverse=True):
-        if span.generation in there and span.generation not in bad and span.seconds(now) >= GOOD:
-            return Meant(span.generation, f"good is {span.generation}: it served {span.seconds(now) / 3600:.1f} h")
-    raise InputError("no generation has served for an hour yet without a rollback", hint="pdlaunch history")
+    found = good_of(store, now=now)
+    if found is None:
+        raise InputError("no generation has served an hour of traffic yet without a hang", hint="pdlaunch history")
+    return Meant(found.generation, f"good is {found.generation}: {found.words}")

@@ -9,9 +9,12 @@ from collections.abc import Sequence
 
 from launcher.errors import PdlaunchError
 from launcher.frozen import Frozen
+from launcher.operations.evidence import evidence, good, summary
 from launcher.operations.timeline import Span, spans
 from launcher.store import Event, Store
 from launcher.store.names import names_in
+from launcher.store.served import Served
+from launcher.store.served import served as traffic
 
 SCHEMA = 1
 
@@ -33,7 +36,20 @@ class Row(Frozen):
     verdict: str
     """``serves``, ``served``, ``failed: …``, ``interrupted: …`` or ``never started``."""
     proven: int | None
-    """Tokens of the longest prompt that was answered."""
+    """Tokens of the longest prompt of pdlaunch's own that was answered."""
+    requests: int | None
+    """That clients completed; None, like what follows, where nobody watched."""
+    longest: int | None
+    """Tokens of the longest context that a client completed, at least."""
+    hung: str | None
+    """When it first hung, ISO 8601; None where it did not."""
+    hangs: int | None
+    deaths: int | None
+    """Services that ended though nobody stopped them."""
+    traffic: float | None
+    """Seconds in which clients kept it busy."""
+    good: bool
+    """Whether it is what `good` means."""
 
 
 def history(store: Store) -> tuple[Row, ...]:
@@ -54,8 +70,19 @@ def history(store: Store) -> tuple[Row, ...]:
     names: dict[int, list[str]] = defaultdict(list)
     for name, number in names_in(events).items():
         names[number].append(name)
+    watched = traffic(store.layout)
+    best = good(evidence(events, watched, now).values(), there)
     return tuple(
-        _row(number, about[number], served[number], tuple(names[number]), number == current, now)
+        _row(
+            number,
+            about[number],
+            served[number],
+            watched.get(number),
+            now,
+            names=tuple(names[number]),
+            current=number == current,
+            good=best is not None and best.generation == number,
+        )
         for number in sorted(there, reverse=True)
     )
 
@@ -74,6 +101,8 @@ class Detail(Frozen):
     events: tuple[str, ...]
     """What the journal says of it, a line each."""
     damage: tuple[str, ...]
+    said: str | None
+    """What it served, in words; None for one that never did."""
 
 
 def detail(store: Store, number: int) -> Detail:
@@ -90,6 +119,7 @@ def detail(store: Store, number: int) -> Detail:
         spans=tuple((_iso(s.start), _iso(s.end) if s.end else None, s.ended_by) for s in stretches),
         events=tuple(_line(event) for event in events if event.generation == number),
         damage=tuple(store.verify(number)),
+        said=summary(traffic(store.layout).get(number), row.served) if row.served is not None else None,
     )
 
 
@@ -107,9 +137,12 @@ def _row(
     number: int,
     events: Sequence[Event],
     serving: Sequence[Span],
+    watched: Served | None,
+    now: dt.datetime,
+    *,
     names: tuple[str, ...],
     current: bool,
-    now: dt.datetime,
+    good: bool,
 ) -> Row:
     committed = next((e for e in events if e.what == "committed"), events[0] if events else None)
     proofs = [e.details.get("tokens") for e in events if e.what == "proved"]
@@ -124,6 +157,13 @@ def _row(
         served=sum(span.seconds(now) for span in serving) if serving else None,
         verdict=_verdict(events, serving),
         proven=max((t for t in proofs if isinstance(t, int)), default=None),
+        requests=watched.requests if watched else None,
+        longest=watched.longest if watched else None,
+        hung=_iso(watched.hung.astimezone()) if watched and watched.hung else None,
+        hangs=watched.hangs if watched else None,
+        deaths=watched.deaths if watched else None,
+        traffic=watched.traffic if watched else None,
+        good=good,
     )
 
 

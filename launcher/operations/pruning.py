@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from launcher.errors import PdlaunchError
 from launcher.observe.running import running
 from launcher.operations.arriving import settle
+from launcher.operations.evidence import good_of
 from launcher.operations.receipts import receipts_folder
 from launcher.store import Store, who, writer
 from launcher.store.files import remove_tree
@@ -29,8 +30,8 @@ class Pruned:
 def to_prune(store: Store, keep: int) -> Pruned:
     """What `prune` would remove; changes nothing.
 
-    Kept are the current one, those with a name, the `keep` newest, those that an operation under way goes from or to,
-    and those whose scripts a running service may be started from again.
+    Kept are the current one, what `good` means, those with a name, the `keep` newest, those that an operation under way
+    goes from or to, and those whose scripts a running service may be started from again.
     """
     numbers = store.numbers()
     kept: dict[int, str] = dict.fromkeys(numbers[max(0, len(numbers) - keep) :], "recent")
@@ -42,6 +43,8 @@ def to_prune(store: Store, keep: int) -> Pruned:
     ends = (pending.from_generation, pending.to_generation) if pending else ()
     kept |= {number: "under way" for number in ends if number is not None}
     kept |= {number: f"named {name}" for name, number in named(store).items()}
+    if (good := good_of(store)) is not None:
+        kept[good.generation] = "good"
     current = store.current()
     if current is not None:
         kept[current] = "current"

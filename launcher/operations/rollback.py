@@ -9,6 +9,7 @@ from launcher.observe.running import running
 from launcher.operations.arriving import arrive
 from launcher.operations.driving import backend_of
 from launcher.operations.events import Event, Report
+from launcher.operations.evidence import Evidence, evidence_of
 from launcher.operations.going import Arrived
 from launcher.operations.interrupts import interruptible
 from launcher.operations.moving import Move
@@ -32,6 +33,8 @@ class Way:
     """Seconds until the slowest service that starts is loaded, by earlier starts."""
     damage: tuple[str, ...]
     """What of the generation is no longer as it was written."""
+    evidence: Evidence | None
+    """How it served; None where it never did."""
 
 
 def way_back(store: Store, number: int) -> Way:
@@ -42,7 +45,8 @@ def way_back(store: Store, number: int) -> Way:
     move, _ = find_move(generation.plan, backend_of(generation.plan, store.layout), store)
     known = etas(store)
     eta = max((known[name] for name in move.start if name in known), default=None)
-    return Way(generation, current, restoring(store, generation, before), move, eta, tuple(store.verify(number)))
+    back = restoring(store, generation, before)
+    return Way(generation, current, back, move, eta, tuple(store.verify(number)), evidence_of(store, number))
 
 
 def rollback(store: Store, number: int, report: Report, *, why: str | None = None, checkout: bool = False) -> Arrived:

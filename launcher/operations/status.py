@@ -13,11 +13,14 @@ from launcher.observe.loads import Load, load
 from launcher.observe.running import Running, running
 from launcher.operations.drifting import drift
 from launcher.operations.driving import backend_of
+from launcher.operations.evidence import good_of, summary
 from launcher.operations.handover import waiting
 from launcher.operations.log_sources import log_of
+from launcher.operations.proven_before import probed
 from launcher.plan import Service
 from launcher.store import Event, Store, writing
 from launcher.store.names import names_of
+from launcher.store.served import Served, served
 
 State: TypeAlias = Literal["ok", "changing", "interrupted", "degraded", "failed", "stopped", "empty"]
 ServiceState: TypeAlias = Literal["ok", "loading", "stopped", "failed", "unsupervised", "outdated", "silent"]
@@ -49,6 +52,17 @@ class RouterStatus(Frozen):
     url: str
 
 
+class GoodStatus(Frozen):
+    """The generation that `good` means."""
+
+    generation: int
+    names: tuple[str, ...]
+    words: str
+    """What it served."""
+    by_traffic: bool
+    """False where nobody watched, so that only its time speaks for it."""
+
+
 class Status(Frozen):
     """A deployment as it is."""
 
@@ -64,6 +78,13 @@ class Status(Frozen):
     router: RouterStatus | None
     services: tuple[ServiceStatus, ...]
     proven_tokens: int | None
+    """Of the longest prompt of pdlaunch's own that was answered."""
+    traffic_tokens: int | None
+    """Of the longest context that a client completed, at least; None where nobody watched."""
+    served: Served | None
+    """What clients completed since this generation was first watched."""
+    served_words: str | None
+    good: GoodStatus | None
     context_tokens: int | None
     waived: tuple[str, ...]
     names: tuple[str, ...]
@@ -108,6 +129,7 @@ def status(store: Store) -> Status:
     if others and state == "ok":
         remark, hint = _adopted(others, store)
     door = plan.service("router") or plan.services[0]
+    row = served(store.layout).get(number)
     return Status(
         deployment=name,
         state=state,
@@ -117,7 +139,11 @@ def status(store: Store) -> Status:
         why=event.why if event else None,
         router=RouterStatus(url=Endpoint(door.host, door.ports["http"]).url),
         services=services,
-        proven_tokens=_proven(events, number),
+        proven_tokens=probed(events).get(number),
+        traffic_tokens=row.longest or None if row else None,
+        served=row,
+        served_words=summary(row, 0.0) if row else None,
+        good=_good(store),
         context_tokens=plan.context,
         waived=tuple(w.what for w in plan.allowed),
         names=names_of(store, number),
@@ -148,6 +174,10 @@ def _empty(store: Store) -> Status:
         router=None,
         services=(),
         proven_tokens=None,
+        traffic_tokens=None,
+        served=None,
+        served_words=None,
+        good=None,
         context_tokens=None,
         waived=(),
         names=(),
@@ -263,6 +293,13 @@ def _not_running(
     return "failed", f"{dead} ended by itself, or the machine was restarted", f"pdlaunch restart{name}"
 
 
-def _proven(events: tuple[Event, ...], number: int) -> int | None:
-    found = [e.details.get("tokens") for e in events if e.what == "proved" and e.generation == number]
-    return max((tokens for tokens in found if isinstance(tokens, int)), default=None)
+def _good(store: Store) -> GoodStatus | None:
+    found = good_of(store)
+    if found is None:
+        return None
+    return GoodStatus(
+        generation=found.generation,
+        names=names_of(store, found.generation),
+        words=found.words,
+        by_traffic=found.by_traffic,
+    )
