@@ -16,7 +16,7 @@ from launcher.knobs.facts import (
     Write,
 )
 from launcher.knobs.harvest.engine import declarations, harvest, harvest_router
-from launcher.knobs.lookup import Abbreviation, Unknown, find_env, find_flag, flipped, nearest
+from launcher.knobs.lookup import Abbreviation, Unknown, compiled_at, find_env, find_flag, flipped, nearest
 
 __all__ = [
     "Abbreviation",
@@ -34,6 +34,7 @@ __all__ = [
     "Unknown",
     "Value",
     "Write",
+    "compiled_at",
     "declarations",
     "env_changes",
     "find_env",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from launcher.knobs.facts import EngineKnobs, EnvKnob, Flag
+from launcher.knobs.facts import EngineKnobs, EnvKnob, Flag, Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,20 @@ def find_env(knobs: EngineKnobs, name: str) -> EnvKnob | Unknown:
     if name in knobs.env:
         return knobs.env[name]
     return Unknown(nearest(name, knobs.env))
+
+
+def compiled_at(knobs: EngineKnobs, name: str) -> Place | None:
+    """The compiled library of the engine that has `name` among its texts; None where none has.
+
+    Compilers glue texts together: a name ends where the next one begins, or before the digits of a number formatter.
+    """
+    if name in knobs.compiled:
+        return knobs.compiled[name]
+    glued = ((part, place) for text, place in knobs.compiled.items() for part in _PARTS.split(text))
+    return next((place for part, place in glued if part.removesuffix("0123456789") == name), None)
+
+
+_PARTS = re.compile(r"(?<=[A-Z0-9])(?=SGL(?:ANG)?_)")
 
 
 def flipped(name: str, names: Iterable[str]) -> str | None:

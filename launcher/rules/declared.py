@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from launcher.errors import Problem
-from launcher.knobs import EngineKnobs
+from launcher.knobs import EngineKnobs, compiled_at
 from launcher.knobs.catalogue import Catalogue
 from launcher.knobs.judging import Context
 from launcher.knobs.voices import Judged, Voices
@@ -146,5 +146,10 @@ def _undeclared(setting: _Setting, known: Known) -> Iterator[Finding]:
         if not setting.simulated:
             error = words.only_harvested(harvested)
             yield Finding(setting.here, error, words.declare(setting.loaded, setting.here, setting.written))
+        return
+    library = compiled_at(known.knobs, setting.name) if known.knobs and setting.here[0] != "router" else None
+    if library is not None:
+        error = words.only_compiled(library)
+        yield Finding(setting.here, error, words.declare(setting.loaded, setting.here, setting.written))
         return
     yield words.unknown(setting.loaded, setting.here, setting.written, known.catalogue, known.knobs)

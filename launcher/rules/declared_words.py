@@ -95,6 +95,13 @@ def only_harvested(knob: EnvKnob) -> str:
     return f"{_facts(knob)},{_INDENT}but nobody has said which values are safe"
 
 
+def only_compiled(library: Place) -> str:
+    """A variable that no source of the engine has, but one of its compiled libraries."""
+    return (
+        f"a compiled library of the engine has its name ({library}),{_INDENT}but nobody has said which values are safe"
+    )
+
+
 def _facts(knob: EnvKnob) -> str:
     place = _read_at(knob) or knob.declared
     default = f"{knob.default} if unset" if knob.default is not None else ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import TypeAlias
 
-from launcher.knobs import Abbreviation, EngineKnobs, Flag, find_flag
+from launcher.knobs import Abbreviation, EngineKnobs, Flag, compiled_at, find_flag
 from launcher.knobs.catalogue import Catalogue
 from launcher.knobs.declaration import Declaration
 from launcher.knobs.judging import Context, Verdict
@@ -129,7 +129,8 @@ class Linter:
 def _knows(knobs: EngineKnobs, name: str) -> bool:
     """Whether the engine declares, reads or sets the variable, or the one that an old prefix is rewritten to."""
     renamed = (new + name.removeprefix(old) for old, new in knobs.legacy_prefixes.items() if name.startswith(old))
-    return any(each in knobs.env or read_by_pattern(each, knobs) for each in (name, *renamed))
+    names = (name, *renamed)
+    return compiled_at(knobs, name) is not None or any(n in knobs.env or read_by_pattern(n, knobs) for n in names)
 
 
 def _flag(knobs: EngineKnobs, here: KeyPath, value: ArgValue, reason: str | None) -> Findings:

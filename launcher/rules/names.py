@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from launcher.errors import Problem
-from launcher.knobs import Abbreviation, EngineKnobs, EnvKnob, Flag, Unknown, find_flag, flipped, nearest
+from launcher.knobs import Abbreviation, EngineKnobs, EnvKnob, Flag, Unknown, compiled_at, find_flag, flipped, nearest
 from launcher.profile import DELETE, Finding, KeyPath, Loaded, levels
 
 _ENGINES_OWN = ("SGLANG_", "SGL_")
@@ -86,6 +86,8 @@ def _instead(flag: Flag) -> str | None:
 def variable_name(here: KeyPath, name: str, value: str, knobs: EngineKnobs) -> Iterator[Finding]:
     """What is wrong with a variable of this name; `value` as it would be written."""
     legacy = next((prefix for prefix in knobs.legacy_prefixes if name.startswith(prefix)), None)
+    if name not in knobs.env and compiled_at(knobs, name):
+        return  # nobody has to declare it in Python for a library to read it
     if legacy is not None:
         full = knobs.legacy_prefixes[legacy] + name.removeprefix(legacy)
         yield Finding(here, f"the old spelling: at the start it overwrites {full}", f"{full}: {value}")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from launcher.errors import Problem
 from launcher.knobs import EngineKnobs, EnvKnob, Place, Read
 from launcher.knobs.catalogue import layer, shipped_files
 from launcher.knobs.catalogue.compiled import Compiled
-from launcher.profile import examine
+from launcher.profile import Loaded, examine
 from launcher.rules import check_names, judge_profile, simulator_knobs
 from launcher.rules.declared import Known, check_declared
 from launcher.shipped import shipped
@@ -140,6 +141,25 @@ def test_a_variable_that_the_engine_knows_and_nobody_declared(tmp_path: Path, kn
     assert problem.write == (
         f'pdlaunch declare SGLANG_NEW --value 64 --why "..." --profile {tmp_path}/p.yaml\nit admits 64 and nothing else'
     )
+
+
+@pytest.mark.parametrize("name", ["SGLANG_RUST_ONLY", "SGL_MM_THREADS", "SGLANG_GLUED_ONE", "SGLANG_GLUED_TWO"])
+def test_a_variable_that_only_a_compiled_library_has(tmp_path: Path, known: Known, name: str) -> None:
+    library = Place("srt/_server.so", 0)
+    texts = ("SGLANG_RUST_ONLY0123456789", "SGL_MM_THREADS", "SGLANG_GLUED_ONESGLANG_GLUED_TWO")
+    there = replace(engine(), compiled=dict.fromkeys(texts, library), legacy_prefixes={"SGL_": "SGLANG_"})
+    text = decode(f"{name}: 4")
+    (problem,) = check(tmp_path, Known(known.catalogue, there), text)
+    assert problem.error.startswith("a compiled library of the engine has its name (srt/_server.so),")
+    assert check_names(examine(tmp_path / "p.yaml").loaded, there) == []
+    (error,) = check_names(_written(tmp_path, decode("SGLANG_RUST_ONL: 4")), there)
+    assert "neither declares nor reads it" in error.error
+
+
+def _written(tmp_path: Path, text: str) -> Loaded:
+    path = tmp_path / "q.yaml"
+    path.write_text("name: p\nmodel: /m\n" + text)
+    return examine(path).loaded
 
 
 def test_a_variable_that_is_described_but_not_judged(tmp_path: Path, known: Known) -> None:
