@@ -110,8 +110,10 @@ def evidence_of(store: Store, number: int) -> Evidence | None:
 def how_far(probe: int | None, traffic: int | None, context: int | None) -> str | None:
     """``to 64k by probe, to 187k by traffic, of 262k tokens``; None where nothing is proven."""
     of = f" of {count(context)}" if context else ""
+    if probe and traffic and of:
+        return f"to {count(probe)} by probe, to {count(traffic)} by traffic,{of} tokens"
     if probe and traffic:
-        return f"to {count(probe)} by probe, to {count(traffic)} by traffic{',' * bool(of)}{of} tokens"
+        return f"to {count(probe)} tokens by probe, to {count(traffic)} by traffic"
     if probe or traffic:
         return f"to {count(probe or traffic)}{of} tokens by {'probe' if probe else 'traffic'}"
     return None
