@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from launcher.cli.adopt_command import adopt
+from launcher.cli.doctor_command import doctor
 from launcher.cli.knobs_commands import declare
 from launcher.cli.lock_commands import lock
 from launcher.cli.options import BackendName, Deployment, DryRun, Json, ProfilePath, Why
@@ -66,6 +67,7 @@ def prune(
 
 COMMANDS: dict[str, Callable[..., int]] = {
     "adopt": adopt,
+    "doctor": doctor,
     "lock": lock,
     "declare": declare,
     "watch": watch,

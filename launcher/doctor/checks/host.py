@@ -1,0 +1,172 @@
+"""DR401-DR405: what the operating system gives to the services: ports, limits, shared memory, disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from launcher.doctor.check import Check, always, with_a_plan, with_an_engine
+from launcher.doctor.facts import Facts
+from launcher.doctor.finding import Finding
+from launcher.doctor.words import person, size
+from launcher.observe.limits import UNLIMITED, Limits
+
+_ENOUGH_LOCKED = 512 << 20
+"""Bytes, below which UCX switches transports off: https://github.com/openucx/ucx/pull/8085."""
+_ENOUGH_FILES = 65535
+"""What SGLang raises itself to (0.5.23, srt/utils/common.py, set_ulimit)."""
+_FEW_FILES = 8192
+_SHM = "/dev/shm"  # noqa: S108  named, not used
+_ENOUGH_SHARED = 1 << 30
+_SNAPSHOT, _COMFORT, _KERNELS = 256 << 20, 2 << 30, 5 << 30
+"""Bytes: one copy of the engine's source; a few with logs; compiled kernels of one engine."""
+
+
+def ports(facts: Facts) -> Iterator[Finding]:
+    """Every port of the plan is free, or held by its own service, and nobody is given it by chance."""
+    if facts.ports is None or facts.plan is None:
+        return
+    uses = {port: (s.name, use) for s in facts.plan.services for use, port in s.ports.items()}
+    fine = True
+    for port, held in sorted(facts.ports.held.items()):
+        if held.pid is not None and held.pid in facts.ours:
+            continue
+        fine = False
+        service, use = uses.get(port, ("a service", "own"))
+        owner = facts.ports.owners.get(held.pid or 0)
+        who = person(owner) if owner else held.command
+        fix = f"pdlaunch down -d {owner.deployment}" if owner and owner.deployment else f"kill {held.pid}"
+        free = f"{fix}; or write another port in the profile" if held.pid else f"sudo ss -ltnp 'sport = :{port}'"
+        yield Finding("blocker", "DR401", f"port {port}, {service}'s {use} port, is taken by {who}", free)
+    low, high = facts.ports.ephemeral
+    drawn = sorted(port for port in uses if low <= port <= high and port not in facts.ports.kept)
+    if drawn:
+        fine = False
+        listed = ",".join(map(str, drawn))
+        text = f"ports {listed} lie in {low}-{high}, from which the kernel gives to any connection: taken by chance"
+        fix = f"sudo sysctl -w net.ipv4.ip_local_reserved_ports={listed}     or ports outside of that range"
+        yield Finding("warning", "DR401", text, fix)
+    if fine:
+        mine = " or this deployment's own" if facts.ours else ""
+        yield Finding("ok", "DR401", f"{len(uses)} ports are free{mine}, outside the ephemeral range {low}-{high}")
+
+
+def limits(facts: Facts) -> Iterator[Finding]:
+    """Services may pin enough memory and open enough files, whoever starts them."""
+    if facts.shell is None:
+        return
+    systemd = facts.plan is not None and facts.plan.backend == "systemd"
+    if systemd and facts.root:
+        yield Finding("ok", "DR402", f"the units ask for what they need (this shell: {_said(facts.shell)})")
+        return
+    source = facts.daemon or facts.shell
+    whose = "the running supervisord" if facts.daemon else "the user's manager" if systemd else "from this shell"
+    locked = UNLIMITED if source.privileged else source.memlock[1]
+    files = UNLIMITED if systemd else source.nofile[1]
+    fine = True
+    if locked != UNLIMITED and locked < _ENOUGH_LOCKED:
+        fine = False
+        text = f"services may pin {size(locked)} ({whose}): UCX switches transports off below {size(_ENOUGH_LOCKED)}"
+        again = "as root, then `pdlaunch down` and `up`; docker run --ulimit memlock=-1"
+        fix = "LimitMEMLOCK=infinity in a drop-in of user@.service" if systemd else f"ulimit -l unlimited {again}"
+        yield Finding("warning", "DR402", text, fix)
+    if files != UNLIMITED and files < _ENOUGH_FILES:
+        fine = False
+        text = f"services may open {files} files ({whose}): SGLang asks for {_ENOUGH_FILES}"
+        again = f"as root, then `pdlaunch down` and `up`; docker run --ulimit nofile={_ENOUGH_FILES}"
+        yield Finding("warning" if files < _FEW_FILES else "note", "DR402", text, f"ulimit -Hn {_ENOUGH_FILES} {again}")
+    if fine:
+        yield Finding("ok", "DR402", f"services get enough ({whose}): {_said(source)}")
+
+
+def _said(found: Limits) -> str:
+    locked = "unlimited" if found.memlock[1] == UNLIMITED else size(found.memlock[1])
+    files = "unlimited" if found.nofile[1] == UNLIMITED else str(found.nofile[1])
+    return f"memlock {locked}, open files {files}"
+
+
+def shared_memory(facts: Facts) -> Iterator[Finding]:
+    """There is shared memory to talk through."""
+    if facts.shared is None:
+        yield Finding("warning", "DR403", "there is no /dev/shm: NCCL and UCX have nothing to talk through")
+        return
+    several = any(len(server.gpus) > 1 for server in facts.servers)
+    if facts.shared < _ENOUGH_SHARED and (several or facts.plan is None):
+        text = f"{_SHM} has {size(facts.shared)}: NCCL and UCX need more between several cards"
+        fix = "sudo mount -o remount,size=16G /dev/shm; in a container: --shm-size=16g or --ipc=host"
+        yield Finding("warning", "DR403", text, fix)
+    else:
+        yield Finding("ok", "DR403", f"{_SHM} has {size(facts.shared)}")
+
+
+def disk(facts: Facts) -> Iterator[Finding]:
+    """There is room for generations, logs and compiled kernels."""
+    fine = True
+    real = facts.kind == "sglang"
+    for purpose, least, comfortable in (("state", _SNAPSHOT, _COMFORT), ("cache", 0, _KERNELS if real else 0)):
+        found = facts.folders.get(purpose)
+        if found is None:
+            continue
+        fix = f"df -h {found.path}; pdlaunch prune     removes generations that are old and unnamed"
+        if found.readonly:
+            fine = False
+            yield Finding("blocker", "DR404", f"{found.path} lies on a disk that is read-only", "mount | grep ' ro,'")
+        elif found.free < least:
+            fine = False
+            text = f"{size(found.free)} are free for {found.path}: the next generation needs up to {size(least)}"
+            yield Finding("blocker", "DR404", text, fix)
+        elif found.free < comfortable:
+            fine = False
+            yield Finding("warning", "DR404", f"{size(found.free)} are free for {found.path}: little for logs", fix)
+    if fine and facts.folders:
+        free = ", ".join(f"{size(folder.free)} for {purpose}" for purpose, folder in facts.folders.items())
+        yield Finding("ok", "DR404", f"free: {free}")
+
+
+def temporary(facts: Facts) -> Iterator[Finding]:
+    """Programs may run from the services' temporary folder."""
+    found = facts.folders.get("temporary")
+    if found is None:
+        return
+    if found.noexec:
+        text = f"nothing can be executed from {found.path}: SGLang's NUMA binding runs a wrapper from there"
+        fix = f"sudo mount -o remount,exec {found.path}; or engine: {{env: {{SGLANG_AUTO_NUMA_BIND: false}}}}"
+        binds = facts.kind == "sglang" and facts.nodes > 1
+        yield Finding("blocker" if binds else "note", "DR405", text, fix)
+    elif found.free < _SNAPSHOT:
+        yield Finding("warning", "DR405", f"{size(found.free)} are free in {found.path}", f"du -sh {found.path}/*")
+    else:
+        yield Finding("ok", "DR405", f"programs run from {found.path}")
+
+
+CHECKS = (
+    Check(
+        "DR401",
+        "every port is free, and outside the range that the kernel draws from",
+        "https://docs.kernel.org/networking/ip-sysctl.html",
+        ports,
+        with_a_plan,
+    ),
+    Check(
+        "DR402",
+        "services may pin memory and open files",
+        "https://github.com/openucx/ucx/pull/8085; systemd ignores limits.conf",
+        limits,
+        always,
+    ),
+    Check(
+        "DR403",
+        f"{_SHM} has room",
+        "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#shared-memory",
+        shared_memory,
+        always,
+    ),
+    Check("DR404", "there is room on the disk", "measured: 132 MB a snapshot of SGLang", disk, always, before_up=True),
+    Check(
+        "DR405",
+        "programs run from the temporary folder",
+        "SGLang 0.5.23, srt/utils/numa_utils.py: numactl's wrapper is written there and executed",
+        temporary,
+        with_an_engine,
+        before_up=True,
+    ),
+)
