@@ -52,7 +52,6 @@ def plan_of(
         ready=Ready(),
         stop=Stop(),
         restart=Restart(),
-        on_hang="collect",
         backend="supervisord",
         notes=("adopted as it ran; nothing of it was judged",),
     )

@@ -80,7 +80,7 @@ def plan_settings(plan: Plan) -> Mapping[str, Setting]:
         **{f"ready.{key}": value for key, value in plan.ready.model_dump().items()},
         **{f"stop.{key}": value for key, value in plan.stop.model_dump().items()},
         **{f"restart.{key}": value for key, value in plan.restart.model_dump().items()},
-        "watch.on_hang": plan.on_hang,
+        **{f"watch.{key}": value for key, value in plan.watch.model_dump().items()},
         "backend": plan.backend,
         **{f"allow {w.what}": _waived(w) for w in plan.allowed},
     }

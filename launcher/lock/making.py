@@ -21,7 +21,6 @@ from launcher.lock.model import (
     Readiness,
     Source,
     Transfer,
-    Watching,
 )
 from launcher.lock.origins import origins_of
 from launcher.plan.model import DIGEST, EngineUse, Origin, Plan, Service
@@ -74,7 +73,7 @@ def intent_of(plan: Plan, profile: Profile | None, read: Read) -> Intent:
         ready=Readiness(**plan.ready.model_dump(), chunk=plan.chunk, context=plan.context),
         stop=plan.stop,
         restart=plan.restart,
-        watch=Watching(on_hang=plan.on_hang),
+        watch=plan.watch,
         allowed=plan.allowed,
     )
 
@@ -132,7 +131,7 @@ def plan_of(lock: Lock) -> Plan:
         ready=Ready.model_validate(ready.model_dump(exclude={"chunk", "context"})),
         stop=intent.stop,
         restart=intent.restart,
-        on_hang=intent.watch.on_hang,
+        watch=intent.watch,
         allowed=intent.allowed,
         backend=intent.backend,
         notes=lock.about.notes,

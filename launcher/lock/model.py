@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field
 from launcher.frozen import Frozen
 from launcher.lock import digests, text
 from launcher.plan.model import Argument, Origin, RoleName, Secret, Service, Variable
-from launcher.profile.model import Ready, Restart, Stop, Waiver
+from launcher.profile.model import Ready, Restart, Stop, Waiver, Watch
 
 SCHEMA = 1
 """Of the lock's YAML; a higher one was written by a newer pdlaunch."""
@@ -153,12 +153,6 @@ class Readiness(Ready):
     """Longest context in tokens, where it is known."""
 
 
-class Watching(Frozen):
-    """What to do on a hang."""
-
-    on_hang: str
-
-
 class Intent(Frozen):
     """Everything that decides what runs."""
 
@@ -177,7 +171,7 @@ class Intent(Frozen):
     ready: Readiness
     stop: Stop
     restart: Restart
-    watch: Watching
+    watch: Watch
     allowed: tuple[Waiver, ...]
 
     @property
@@ -189,6 +183,8 @@ class Intent(Frozen):
     def digests(self) -> dict[str, str]:
         """Digest by section."""
         others = self.model_dump(mode="json", exclude={"deployment", "profile", "services"})
+        # As locks were written before there was more to say: what nobody decided is in no digest.
+        others["watch"] = {"on_hang": self.watch.on_hang} | self.watch.model_dump(mode="json", exclude_defaults=True)
         services = [[name, s.role, s.digest(name), *s.reserved] for name, s in self.services.items()]
         return {"services": digests.of(services)} | {name: digests.of(section) for name, section in others.items()}
 

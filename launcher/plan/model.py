@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import Field
 
 from launcher.frozen import Frozen
-from launcher.profile.model import Ready, Restart, Stop, Waiver
+from launcher.profile.model import Ready, Restart, Stop, Waiver, Watch
 
 Root: TypeAlias = Literal["state", "cache", "run"]
 """The deployment's own folder, the shared cache, the folder of sockets and pids."""
@@ -147,7 +147,9 @@ class Plan(Frozen):
     ready: Ready
     stop: Stop
     restart: Restart
-    on_hang: str
+    watch: Watch = Watch()
+    on_hang: str | None = Field(default=None, exclude=True)
+    """In plans that were recorded while nothing acted on it: read, and left at that."""
     allowed: tuple[Waiver, ...] = ()
     backend: BackendName
     notes: tuple[str, ...] = Field(default=())

@@ -43,9 +43,9 @@ def resolve(loaded: Loaded, facts: Facts, *, backend: str | None = None) -> Plan
         ready=p.ready,
         stop=p.stop,
         restart=p.restart,
-        on_hang=p.watch.on_hang,
+        watch=p.watch,
         allowed=p.allow,
-        backend=_backend(backend or p.backend or "supervisord"),
+        backend=_backend(backend or p.backend or ("systemd" if facts.machine.systemd else "supervisord")),
         notes=tuple(_notes(c)),
     )
 

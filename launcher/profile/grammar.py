@@ -14,7 +14,7 @@ from launcher.profile.values import ARG, ENV, SECRET, WORD
 VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
 FLAG = r"[a-z][a-z0-9]*(-[a-z0-9]+)*"
 NAME = r"(?![0-9]+$)[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?"
-ON_HANG = r"collect|restart|rollback:[a-z0-9-]+"
+ON_HANG = r"none|collect|restart|rollback:[a-z0-9-]+"
 PROBE = r"none|ladder:[1-9][0-9]*[kM]?"
 
 
@@ -200,10 +200,17 @@ RESTART = Section(
         }
     ),
 )
-_HANG = "collect, restart, or rollback:NAME"
+_HANG = "none (nobody watches), collect, restart, or rollback:NAME"
 WATCH = Section(
     "watch",
-    MappingProxyType({"on_hang": Key(text(_HANG, ON_HANG, f"on a hang: {_HANG}"), "What to do on a hang.")}),
+    MappingProxyType(
+        {
+            "on_hang": Key(text(_HANG, ON_HANG, f"on a hang: {_HANG}"), "What to do on a hang."),
+            "after": Key(kinds.DURATIONS, "How long a server with work may go without progress before it counts as hung."),
+            "times": Key(whole(0, 100), "How often to restart or roll back; evidence is frozen each time."),
+            "within": Key(kinds.DURATIONS, "The time over which the times are counted."),
+        }
+    ),
 )
 KNOB = Section(
     "a declaration",

@@ -109,9 +109,16 @@ class Restart(Frozen):
 
 
 class Watch(Frozen):
-    """What to do on a hang: ``collect``, ``restart`` or ``rollback:NAME``."""
+    """What to do on a hang, and how often."""
 
     on_hang: str = "collect"
+    """``none`` (nobody watches), ``collect``, ``restart`` or ``rollback:NAME``."""
+    after: float = Field(default=10.0, gt=0)
+    """Seconds without progress, with work there, after which a server counts as hung."""
+    times: int = Field(default=2, ge=0)
+    """How often to act; evidence is frozen each time."""
+    within: float = 3600.0
+    """Seconds over which `times` is counted."""
 
 
 class SiteKnob(Frozen):

@@ -80,7 +80,6 @@ class Deployment:
             ready=Ready(),
             stop=self.stop,
             restart=self.restart,
-            on_hang="collect",
             backend="supervisord",
         )
 

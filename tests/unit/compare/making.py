@@ -54,7 +54,6 @@ def plan(*services: Service, stop: float = 60.0, snapshot: str | None = None) ->
         ready=Ready(),
         stop=Stop(drain=stop),
         restart=Restart(),
-        on_hang="collect",
         backend="supervisord",
     )
 

@@ -10,7 +10,7 @@ from launcher.compare import changes
 from launcher.compare.change import Kind
 from launcher.compare.settings import plan_changes
 from launcher.plan.model import Argument, Origin, Plan, Secret, Service, Variable
-from launcher.profile.model import Waiver
+from launcher.profile.model import Waiver, Watch
 
 from .making import WRITTEN, plan, service
 
@@ -131,7 +131,7 @@ def of_plan(before: Plan, after: Plan, flags: tuple[str, ...] = ()) -> list[str]
 def test_what_is_beside_the_services() -> None:
     before = plan(service("decode-0"))
     waiver = Waiver(what="PD118", why="bench", by="anna", until=dt.date(2027, 1, 31))
-    after = before.model_copy(update={"on_hang": "restart", "allowed": (waiver,)})
+    after = before.model_copy(update={"watch": Watch(on_hang="restart"), "allowed": (waiver,)})
     assert of_plan(before, after) == [
         "watch.on_hang  collect -> restart",
         'allow PD118  unset -> "bench", anna, until 2027-01-31',

@@ -7,7 +7,7 @@ from typing import Any
 
 from launcher.lock import Intent, Lock, Read, intent_of, lock_of
 from launcher.plan.model import Argument, EngineUse, Origin, Plan, Secret, Service, Variable
-from launcher.profile.model import Engine, Model, Profile, Ready, Restart, Stop, Waiver
+from launcher.profile.model import Engine, Model, Profile, Ready, Restart, Stop, Waiver, Watch
 
 WRITTEN = dt.datetime(2026, 12, 1, 11, 46, 12, tzinfo=dt.UTC)
 HERE = Origin(kind="profile", file="tiny.yaml", line=3, note="gpus")
@@ -61,7 +61,7 @@ def a_plan(*services: Service, **changed: Any) -> Plan:
         "ready": Ready(),
         "stop": Stop(drain=0.5),
         "restart": Restart(),
-        "on_hang": "collect",
+        "watch": Watch(),
         "allowed": (Waiver(what="PD118", why='"bench"', by="anna", until=dt.date(2027, 1, 31)),),
         "backend": "supervisord",
         "notes": ("a list with holes",),

@@ -61,6 +61,7 @@ def test_shipped_profiles_satisfy_it(path: Path) -> None:
         "knobs: {X: {safe: [1, 2], bad: {3: hangs}}}",
         "allow: [{what: PD204, why: x, by: y, until: 2026-12-01}]",
         "watch: {on_hang: 'rollback:noon'}",
+        "watch: {on_hang: restart, after: 30s, times: 3, within: 2h}",
     ],
 )
 def test_what_may_be_written_satisfies_it(more: str) -> None:

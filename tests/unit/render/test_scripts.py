@@ -114,7 +114,6 @@ def plan(of: Service) -> Plan:
         ready=Ready(),
         stop=Stop(),
         restart=Restart(),
-        on_hang="collect",
         backend="supervisord",
     )
 

@@ -103,7 +103,6 @@ def plan(*names: str, deployment: str = "d", user: str | None = None) -> Plan:
         ready=Ready(),
         stop=Stop(kill=90.2),
         restart=Restart(),
-        on_hang="collect",
         backend="supervisord",
     )
 

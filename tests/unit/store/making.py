@@ -54,7 +54,6 @@ def a_plan(*services: Service, notes: tuple[str, ...] = (), drain: float = 60.0,
         ready=Ready(),
         stop=Stop(drain=drain),
         restart=Restart(),
-        on_hang="collect",
         backend="supervisord",
         notes=notes,
     )
