@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import ceil
 
 from launcher.plan.model import Plan, Service
@@ -28,6 +29,7 @@ def activate_script(plan: Plan) -> RenderedFile:
         ready=names.ready_unit(plan.deployment),
         rejoin=names.rejoin_unit(plan.deployment),
         boot=lasting.boot_unit(plan.deployment),
+        unit=partial(names.service_unit, plan.deployment),
     )
     return RenderedFile(text, 0o555)
 

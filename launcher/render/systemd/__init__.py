@@ -9,7 +9,7 @@ from launcher.render.systemd.names import (
     verify_unit,
     watch_unit,
 )
-from launcher.render.systemd.placing import Command, Scope, placed, templates, unnumbered
+from launcher.render.systemd.placing import Command, Scope, placed, templates
 from launcher.render.systemd.units import render
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "service_unit",
     "target_unit",
     "templates",
-    "unnumbered",
     "verify_timer",
     "verify_unit",
     "watch_unit",

@@ -5,11 +5,16 @@ Each names one generation, whose `activate` does the rest, so that one rename de
 
 from __future__ import annotations
 
+import datetime as dt
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from launcher.render.activate import NAME
+from launcher.render.quoting import assignment
 from launcher.render.systemd.names import target_unit
+from launcher.render.systemd.placing import Command
 from launcher.render.systemd.quoting import rest, word
 from launcher.render.templates import fill
 
@@ -44,6 +49,57 @@ def boot_text(deployment: str, generation: Path, boot_target: str) -> str:
         activate=word(str(generation / NAME)),
         boot_target=boot_target,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """The way back to a former generation, unless confirmed."""
+
+    deployment: str
+    generation: int
+    """The one that waits for its confirmation."""
+    former: Path
+    """The folder of the one to go back to."""
+    state: Path
+    """The deployment's folder, which holds the pointer, the note and the script."""
+    due: dt.datetime
+    command: Command | None
+    """How to call pdlaunch; None where only the generation's own script can be called."""
+
+    @property
+    def script(self) -> Path:
+        """Where `script_text` is to lie."""
+        return self.state / "return.sh"
+
+    def units(self) -> Mapping[str, str]:
+        """Unit name to text; raises InputError for a path that a unit cannot hold."""
+        # UTC: what a daylight-saving night does to local times is no reason to come back an hour late.
+        values = {
+            "deployment": self.deployment,
+            "former": self.former.name,
+            "due": f"{self.due.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC",
+            "boot": boot_unit(self.deployment),
+            "timer": return_timer(self.deployment),
+            "script": word(str(self.script)),
+        }
+        return {
+            return_unit(self.deployment): fill("systemd/return.service.j2", **values),
+            return_timer(self.deployment): fill("systemd/return.timer.j2", **values),
+        }
+
+    def script_text(self) -> str:
+        """What goes back: with pdlaunch, or without it."""
+        told = {**self.command.environment, "PDLAUNCH_BY": "pdlaunch"} if self.command else {}
+        return fill(
+            "systemd/return.sh.j2",
+            deployment=self.deployment,
+            former=self.former.name,
+            generation=self.generation,
+            state=str(self.state),
+            command=str(self.command.path) if self.command else None,
+            environment=[assignment(name, text) for name, text in sorted(told.items())],
+            activate=str(self.former / NAME),
+        )
 
 
 def brought_back(text: str) -> int | None:

@@ -52,11 +52,6 @@ def placed(
     return {name: _placed(text, number, scope, nodes, command) for name, text in texts.items()}
 
 
-def unnumbered(text: str, number: int) -> str:
-    """An installed unit's text less its generation: equal texts need no restart."""
-    return text.replace(f"/generations/{number}/", "/generations/@NUMBER@/")
-
-
 def _placed(text: str, number: int, scope: Scope, nodes: Mapping[int, int], command: Command | None) -> str:
     other = {"system": "user", "user": "system"}[scope]
     text = re.sub(rf"(?m)^@{other}@.*\n", "", text)
