@@ -147,9 +147,11 @@ def _proven(seen: Status) -> str:
 
 
 def _speaks_for(seen: Status) -> list[str]:
-    """What helps to decide where to go from here."""
+    """What helps to decide where to go from here; nothing where somebody stopped it."""
     from launcher.operations.evidence import how_far
 
+    if seen.state in ("stopped", "empty"):
+        return []
     proven = how_far(seen.proven_tokens, seen.traffic_tokens, seen.context_tokens)
     best = seen.good if seen.good and seen.good.generation != seen.generation else None
     also = f", also {', '.join(map(_quoted, best.names))}" if best and best.names else ""

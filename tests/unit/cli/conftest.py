@@ -26,7 +26,7 @@ class Said:
             text = text.replace(str(value), word)
         text = re.sub(r"\b\d\d:\d\d:\d\d\b", "TIME", text)
         text = re.sub(r"\b\d\d:\d\d\b", "HH:MM", text)
-        text = re.sub(r"\b\d+\.\d s\b|\b\d:\d\d\b", "N s", text)
+        text = re.sub(r"\b\d+(?:\.\d)? s\b|\b\d:\d\d\b", "N s", text)
         text = re.sub(r"(?<=\S) {2,}", "  ", text)
         # A phase is told where it lasts long enough to be seen.
         return re.sub(r"(?m)^TIME  \S+ +(?:weights|memory|graphs|warm-up)\b.*\n", "", text)

@@ -77,6 +77,8 @@ service  gpus  ports  restart
 aggregated-0  -  PORT  nccl NCCL  no
 
 no change: generation 1 is exactly this
+
+proven  to 513 tokens by probe (1)
 ---
 
 nothing was changed. Next: pdlaunch up PROFILE -m "why"
@@ -96,8 +98,8 @@ agg  ok  generation 1 since HH:MM (tester, "first")  http://127.0.0.1:PORT
         ask("history")
         == """\
 0
-gen  since  by  why  ran  proven  verdict
-1  HH:MM  tester  first  N s  513  serves  current
+gen  since  by  why  ran  requests  longest  hung  proven
+1  HH:MM  tester  first  N s  ?  ?  ?  513  serves
 ---
 """
     )
@@ -157,7 +159,8 @@ aggregated-0  -  PORT  nccl NCCL  yes
 change
   aggregated.env PDLAUNCH_SIM_TOKEN_MS  unset -> 1  agg.yaml:8
 
-takes about N s, as the last time
+takes  about N s, as the last time
+proven  nothing yet for this combination
 ---
 
 nothing was changed. Next: pdlaunch up PROFILE -m "why"
@@ -179,6 +182,7 @@ TIME  ready  1 started, 0 left alone  N s
     )
     way = """\
 to generation 1 (HH:MM, tester, "first")
+  served  N s, nobody watched its traffic
   comes back  aggregated.env PDLAUNCH_SIM_TOKEN_MS  1 -> unset
   as it was  packages, machine and model
   cannot  nothing
@@ -212,9 +216,9 @@ TIME  ready  1 started, 0 left alone  N s
         ask("history")
         == """\
 0
-gen  since  by  why  ran  proven  verdict
-2  HH:MM  tester  slower  N s  513  served
-1  HH:MM  tester  first  N s  513  serves  current
+gen  since  by  why  ran  requests  longest  hung  proven
+2  HH:MM  tester  slower  N s  ?  ?  ?  513
+1  HH:MM  tester  first  N s  ?  ?  ?  513  serves
 ---
 """
     )
