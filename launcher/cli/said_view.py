@@ -49,17 +49,15 @@ def judgement(value: SaidOfValue) -> str:
 
 def waived(waiver: Waiver | None) -> str:
     """``, waived until Fri 4 Dec by anna``; nothing without a waiver."""
-    if waiver is None:
-        return ""
-    return f", {until(waiver)} by {waiver.by}"
+    return f", waived {until(waiver)} by {waiver.by}" if waiver else ""
 
 
 def until(waiver: Waiver) -> str:
-    """``waived until Fri 4 Dec``, or that it has ended."""
+    """``until Fri 4 Dec``, and that it is over."""
     today = dt.datetime.now().astimezone().date()
     day = f"{waiver.until:%a} {waiver.until.day} {waiver.until:%b}"
     far = f" {waiver.until.year}" if abs(waiver.until - today) > dt.timedelta(days=180) else ""
-    return f"waived until {day}{far}" if waiver.until >= today else f"its waiver ended {day}{far}"
+    return f"until {day}{far}" if waiver.until >= today else f"until {day}{far}, which is over,"
 
 
 def data(said: Said) -> dict[str, Any]:

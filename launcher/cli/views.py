@@ -6,6 +6,7 @@ import datetime as dt
 import time
 from typing import TYPE_CHECKING, Any
 
+from launcher.cli import standing_view
 from launcher.cli.output import duration, table
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ def up_data(done: Up) -> dict[str, Any]:
         "changed": arrived is not None,
         "restarted": list(arrived.move.start) if arrived else [],
         "proven_tokens": arrived.proven.tokens if arrived else None,
+        "confirm_until": done.until.isoformat(timespec="seconds") if done.until else None,
         "seconds": round(arrived.seconds, 3) if arrived else 0.0,
     }
 
@@ -104,20 +106,21 @@ def status(seen: Status) -> str:
     """Three lines when all is well; the services one by one when it is not."""
     url = f"    {seen.router.url}" if seen.router and seen.state == "ok" else ""
     head = f"{seen.deployment}  {seen.state}" + _generation(seen) + url
+    told = list(standing_view.lines(seen.standing))
     if seen.state == "ok":
         running = sum(s.running or 0 for s in seen.services)
         restarts = sum(s.restarts for s in seen.services)
         counted = f"{restarts} restarts" if restarts else "no restarts"
         services = "1 service" if len(seen.services) == 1 else f"{len(seen.services)} services"
         lines = [f"  {services}, {counted}; {running} requests running", f"  {_proven(seen)}"]
-        return "\n".join([head, *lines, *([f"  {seen.remark}"] if seen.remark else [])])
+        return "\n".join([head, *lines, *([f"  {seen.remark}"] if seen.remark else []), *told])
     parts = [head]
     if seen.remark:
         parts.append(f"  {seen.remark}")
     if seen.services:
         rows = [("service", "state", "pid", "up", "gpus", "port", "running", "queued", "restarts"), *_rows(seen)]
         parts += ["", *(f"  {line}" for line in table(rows).splitlines())]
-    if known := _speaks_for(seen):
+    if known := [*_speaks_for(seen), *told]:
         parts += ["", *known]
     return "\n".join(parts)
 
@@ -141,7 +144,7 @@ def _proven(seen: Status) -> str:
     proven = how_far(seen.proven_tokens, seen.traffic_tokens, seen.context_tokens)
     if proven is None:
         return "nothing is proven yet"
-    waived = f"waived: {', '.join(seen.waived)}" if seen.waived else "nothing waived"
+    waived = f"{len(seen.waived)} waived" if seen.waived else "nothing waived"
     drift = f"{len(seen.drift)} drifted: pdlaunch diff --live" if seen.drift else "no drift"
     return f"proven {proven}; {drift}, {waived}"
 

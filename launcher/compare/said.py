@@ -17,6 +17,8 @@ from launcher.profile import Waiver
 from launcher.rules.voices import voices
 
 _ALARMS: tuple[tuple[Outcome, ...], ...] = (("bad",), ("outside", "untested"))
+_SPELLINGS = (("1", "true"), ("0", "false"), ("on", "true"))
+"""What a waiver may call a value that a process gets as the first of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +130,16 @@ def _context(change: Change, heard: Voices, side: Side) -> Context:
 
 def waiver_of(change: Change, value: str, side: Side) -> Waiver | None:
     """The waiver that names this setting with this value, at whatever level of the profile it stands."""
+    spellings = {"", *next((words for words in _SPELLINGS if value in words), (value,))}
     for waiver in side.plan.allowed:
         path, _, given = waiver.what.partition("=")
-        level, _, rest = path.partition(".")
-        if rest.rpartition(".")[2] == change.name and f".{change.kind}." in f".{rest}" and _reaches(level, change):
-            if given in ("", value) or {given, value} in ({"true", "1"}, {"false", "0"}, {"true", "on"}):
-                return waiver
+        *_, kind, name = ("", "", *path.split("."))
+        if (
+            (kind, name) == (change.kind, change.name)
+            and given in spellings
+            and _reaches(path.partition(".")[0], change)
+        ):
+            return waiver
     return None
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from launcher.compare import Change, Differences, Judge, Side, differences, judge_of, patch, risk_of
 from launcher.errors import InputError, PdlaunchError
-from launcher.operations.blaming import blame, touched_between
 from launcher.knobs.catalogue import catalogue
+from launcher.operations.blaming import blame, touched_between
 from launcher.operations.checkouts import Checkout, checkout
 from launcher.operations.drifting import Seen, look_closer, processes
 from launcher.operations.selecting import select

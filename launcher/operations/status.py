@@ -11,12 +11,15 @@ from launcher.frozen import Frozen
 from launcher.observe.http import Endpoint
 from launcher.observe.loads import Load, load
 from launcher.observe.running import Running, running
+from launcher.operations.boot_remarks import about_boot
+from launcher.operations.confirming import waiting_for
 from launcher.operations.drifting import drift
 from launcher.operations.driving import backend_of
 from launcher.operations.evidence import good_of, summary
 from launcher.operations.handover import waiting
 from launcher.operations.log_sources import log_of
 from launcher.operations.proven_before import probed
+from launcher.operations.standing import Standing, standing
 from launcher.plan import Service
 from launcher.store import Event, Store, writing
 from launcher.store.names import names_of
@@ -87,10 +90,16 @@ class Status(Frozen):
     good: GoodStatus | None
     context_tokens: int | None
     waived: tuple[str, ...]
+    standing: Standing = Standing()
+    """What of it nobody calls safe, who allows that, and what came since it was good."""
     names: tuple[str, ...]
     """Of the generation."""
     drift: tuple[str, ...]
     """What runs and was not recorded so, a line each, as far as the processes tell."""
+    unconfirmed_until: str | None = None
+    """When the former generation returns by itself, ISO 8601; None where nothing waits for `pdlaunch confirm`."""
+    returns_to: int | None = None
+    """The generation that then returns."""
     remark: str | None
     """What a reader should know: who is changing it, what was interrupted."""
     next: str | None
@@ -128,6 +137,9 @@ def status(store: Store) -> Status:
     state, remark, hint = _judge(store, services, now, events)
     if others and state == "ok":
         remark, hint = _adopted(others, store)
+    elif state == "ok":
+        remark, hint = about_boot(plan, store)
+    waits = waiting_for(store)
     door = plan.service("router") or plan.services[0]
     row = served(store.layout).get(number)
     return Status(
@@ -146,8 +158,11 @@ def status(store: Store) -> Status:
         good=_good(store),
         context_tokens=plan.context,
         waived=tuple(w.what for w in plan.allowed),
+        standing=standing(store, store.generation(number)),
         names=names_of(store, number),
         drift=drift(store) if now and store.pending() is None else (),
+        unconfirmed_until=waits.until.isoformat(timespec="seconds") if waits else None,
+        returns_to=waits.former if waits else None,
         remark=remark,
         next=hint,
     )

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 from launcher.compare import Difference, Side, differences, judge_of
-from launcher.knobs.catalogue import Catalogue, layer, shipped_files
+from launcher.knobs.catalogue import layer, shipped_files
 from launcher.knobs.catalogue.compiled import Compiled
 from launcher.profile import Loaded, Waiver, examine
 
