@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from launcher.lock.receipt import Gpu, Host
+from launcher.observe.card import Absent, Cards
 from launcher.observe.machine import driver_version
 
 SETTINGS = {
@@ -39,8 +40,17 @@ BOOT = (
 _HUGE_PAGES = "kernel/mm/transparent_hugepage/enabled"
 
 
-def host(pid: int | None = None, *, proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> Host:
-    """The machine; the limits are those of process `pid`, else of this one. What cannot be read is left out."""
+def host(
+    pid: int | None = None,
+    *,
+    cards: Cards | Absent | None = None,
+    proc: Path = Path("/proc"),
+    sys: Path = Path("/sys"),
+) -> Host:
+    """The machine; the limits are those of process `pid`, else of this one. What cannot be read is left out.
+
+    `cards` is what NVML says, where it was asked; else the driver's folder in /proc counts, which a container may lack.
+    """
     nvidia = proc / "driver/nvidia"
     settings = {name.removeprefix("sys/"): text for name in SETTINGS if (text := _text(proc / name))}
     settings |= _boot(_text(proc / "cmdline"))
@@ -54,8 +64,8 @@ def host(pid: int | None = None, *, proc: Path = Path("/proc"), sys: Path = Path
         numa_nodes=len(list((sys / "devices/system/node").glob("node[0-9]*"))) or 1,
         memory=_memory(_text(proc / "meminfo")),
         shared_memory=_size(Path("/dev/shm")),  # noqa: S108  asked for its size
-        driver=driver_version(nvidia),
-        gpus=_gpus(nvidia),
+        driver=(cards.driver if isinstance(cards, Cards) else None) or driver_version(nvidia),
+        gpus=_told(cards) if isinstance(cards, Cards) else _gpus(nvidia),
         settings=settings,
         limits=_limits(_text(proc / f"{pid or 'self'}/limits")),
     )
@@ -89,6 +99,10 @@ def _size(folder: Path) -> int | None:
         status = os.statvfs(folder)
         return status.f_frsize * status.f_blocks
     return None
+
+
+def _told(cards: Cards) -> tuple[Gpu, ...]:
+    return tuple(Gpu(index=c.index, uuid=c.uuid, pci=c.pci or "unknown", model=c.name) for c in cards.cards)
 
 
 def _gpus(nvidia: Path) -> tuple[Gpu, ...]:

@@ -14,6 +14,7 @@ from launcher.lock.fingerprint import fingerprint
 from launcher.lock.observed import Observed
 from launcher.lock.receipt import Receipt
 from launcher.lock.record import Taken
+from launcher.observe.cards import cards
 from launcher.observe.host import host
 from launcher.observe.model_files import model_files
 from launcher.observe.running import Running, running
@@ -96,7 +97,10 @@ def take_receipt(
         lock=_digest(generation),
         about=_taken(by),
         # Always the same server: engines raise their own limits, so that two would tell two things.
-        machine=host(next((found[s.name].main.pid for s in plan.services if s.name in found), None)),
+        machine=host(
+            next((found[s.name].main.pid for s in plan.services if s.name in found), None),
+            cards=cards() if plan.engine.kind == "sglang" else None,
+        ),
         model=model_files(plan.model_path, layout.cache),
         packages=digests.of(packages) if (packages := installed(plan)) is not None else None,
         secrets=fingerprints(plan, layout),

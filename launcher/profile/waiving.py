@@ -14,6 +14,8 @@ from launcher.profile.model import Profile
 from launcher.profile.tree import KeyPath, dotted
 
 _CODE = re.compile(r"PD[0-9]{3}")
+_MACHINE = re.compile(r"DR[0-9]{3}")
+"""A check of `doctor`: whether it objects is the machine's to say, not the profile's."""
 _SETTING = re.compile(
     r"(?P<path>(engine|prefill|decode|aggregated|router)(\.replicas\[\d+\])?\.(args|env)\.[^=]+)(=(?P<value>.*))?"
 )
@@ -49,14 +51,14 @@ def _stale(profile: Profile, lines: Lines, fired: set[str], today: dt.date) -> I
         elif _CODE.fullmatch(waiver.what):
             if waiver.what not in fired:
                 yield Finding((*here, "what"), "matches nothing: the rule has no objection", severity="warning")
-        else:
+        elif not _MACHINE.fullmatch(waiver.what):
             yield from _setting(waiver.what, here, lines)
 
 
 def _setting(what: str, here: KeyPath, lines: Lines) -> Iterator[Finding]:
     match = _SETTING.fullmatch(what)
     if not match:
-        error = "names neither a rule nor a setting; written decode.env.NAME=512, router.args.api-key or PD204"
+        error = "names neither a rule nor a setting; written decode.env.NAME=512, router.args.api-key, PD204 or DR105"
         yield Finding((*here, "what"), error)
         return
     path = {dotted(place): place for place in lines.places}.get(match["path"])

@@ -10,6 +10,7 @@ from launcher.doctor.facts import Facts
 from launcher.doctor.finding import Finding
 from launcher.doctor.words import count, gpus, numbers
 from launcher.observe.card import Absent, Cards
+from launcher.plan.model import Service
 
 _FIXES = {
     "library": "install NVIDIA's driver and libraries; in a container: --gpus all, with the NVIDIA container toolkit",
@@ -69,22 +70,25 @@ def present(facts: Facts) -> Iterator[Finding]:
 
 def models(facts: Facts) -> Iterator[Finding]:
     """The cards of one server are alike, and are those that its variables are written for."""
-    mixed = False
-    for server in facts.servers:
-        cards = [card for card in facts.present if card.index in server.gpus]
-        kinds = sorted({(card.name or "unknown", card.memory or 0) for card in cards})
-        if len(kinds) > 1:
-            mixed = True
-            text = f"{server.name} splits the model over unlike cards: {' and '.join(name for name, _ in kinds)}"
-            yield Finding("warning", "DR103", text, "write gpus of one model: the smallest sets the pool of all")
-        for name in (variable.name for variable in server.env if variable.origin.kind == "profile"):
-            wanted = _ARCHITECTURE.search(name)
-            others = {f"{a}{b}" for card in cards if card.capability for a, b in [card.capability]}
-            if wanted and others and wanted[1] not in others:
-                text = f"{server.name}: {name} is for SM{wanted[1]}, and its cards are SM{', SM'.join(sorted(others))}"
-                yield Finding("warning", "DR103", text, "delete the line: it acts on other cards")
-    if facts.servers and facts.present and not mixed:
+    objections = [finding for server in facts.servers for finding in _unlike(server, facts)]
+    yield from objections
+    if facts.servers and facts.present and not objections:
         yield Finding("ok", "DR103", "the cards of each server are alike")
+
+
+def _unlike(server: Service, facts: Facts) -> Iterator[Finding]:
+    cards = [card for card in facts.present if card.index in server.gpus]
+    kinds = sorted({(card.name or "unknown", card.memory or 0) for card in cards})
+    if len(kinds) > 1:
+        text = f"{server.name} splits the model over unlike cards: {' and '.join(name for name, _ in kinds)}"
+        yield Finding("warning", "DR103", text, "write gpus of one model: the smallest sets the pool of all")
+    here = {"".join(map(str, card.capability)) for card in cards if card.capability}
+    for variable in server.env:
+        wanted = _ARCHITECTURE.search(variable.name) if variable.origin.kind == "profile" else None
+        if wanted and here and wanted[1] not in here:
+            is_for = f"is for SM{wanted[1]}, and its cards are SM{', SM'.join(sorted(here))}"
+            text = f"{server.name}: {variable.name} {is_for}"
+            yield Finding("warning", "DR103", text, "delete the line: it acts on other cards")
 
 
 def same(facts: Facts) -> Iterator[Finding]:

@@ -35,7 +35,7 @@ def whole(facts: Facts) -> Iterator[Finding]:
     if found.unfinished:
         text = f"a download into {found.path} was not finished: {_some(found.unfinished)}"
         yield Finding("warning", "DR601", text, again)
-    if not found.missing and not found.broken:
+    if not (found.missing or found.broken or found.unfinished):
         files = count(found.files, "weight file")
         yield Finding("ok", "DR601", f"{found.path}: {files}, {size(found.size)}, all as long as their headers say")
 

@@ -3,7 +3,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from launcher.lock.receipt import Gpu
+from launcher.observe.cards import cards
 from launcher.observe.host import LIMITS, SETTINGS, host
+
+from ...nvml import Nvml
 
 INFORMATION = """\
 Model: \t\t NVIDIA RTX PRO 6000 Blackwell Server Edition
@@ -69,6 +72,18 @@ def test_a_machine_with_cards(tmp_path: Path) -> None:
         "boot/mitigations": "off",
         "transparent_hugepage": "madvise",
     }
+
+
+def test_what_nvml_says_counts_before_the_drivers_folder(tmp_path: Path, nvml: Nvml) -> None:
+    """A container often has the library and no folder."""
+    nvml.box(count=2, top="driver 580.65.06")
+    found = host(proc=tmp_path, sys=tmp_path, cards=cards())
+    model = "NVIDIA RTX PRO 6000 Blackwell Server Edition"
+    assert found.driver == "580.65.06"
+    assert found.gpus == tuple(
+        Gpu(index=i, uuid=f"GPU-0000000{i}-0000-0000-0000-000000000000", pci=f"0000:1{i}:00.0", model=model)
+        for i in range(2)
+    )
 
 
 def test_a_machine_that_says_nothing(tmp_path: Path) -> None:

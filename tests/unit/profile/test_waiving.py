@@ -59,7 +59,14 @@ def test_one_that_matches_a_setting_is_silent(tmp_path: Path, what: str) -> None
     assert waive(loaded(tmp_path, what), [], TODAY) == []
 
 
-@pytest.mark.parametrize("what", ["anything", "PD20", "decode.gpus=1", "X=512"])
+def test_a_check_of_the_machine_is_not_judged_here(tmp_path: Path) -> None:
+    profile = loaded(tmp_path, "DR105")
+    assert waive(profile, [], TODAY) == []
+    (problem,) = waive(profile, [], TODAY + dt.timedelta(days=1))
+    assert (problem.severity, problem.subject) == ("error", "allow[0].until = 2026-12-01")
+
+
+@pytest.mark.parametrize("what", ["anything", "PD20", "DR20", "decode.gpus=1", "X=512"])
 def test_one_that_names_nothing_of_its_kind_is_an_error(tmp_path: Path, what: str) -> None:
     (problem,) = waive(loaded(tmp_path, what), [], TODAY)
     assert problem.severity == "error"
