@@ -70,6 +70,9 @@ class Backend(Protocol):
     def units(self) -> Mapping[str, Unit]:
         """Every installed service by name, in start order, and any other that still runs; true without the daemon."""
 
+    def overrides(self, generation: Path) -> Mapping[str, tuple[str, ...]]:
+        """What is in force that `generation` did not record, a line each, by service; ``""`` is the deployment."""
+
     def alive(self) -> bool:
         """Whether the backend itself (the daemon, the manager) runs for this deployment."""
 
@@ -79,11 +82,17 @@ class Backend(Protocol):
     def end_orphans(self, *, drain: bool = True) -> None:
         """End them with the same discipline as `stop`; supervised services are left alone."""
 
+    def arrived(self) -> None:
+        """What was started serves: raise what stands for the deployment as a whole, and wait for nothing."""
+
     def at_boot(self, generation: Path | None) -> None:
         """Have a boot of the machine bring back that generation, or nothing; repeatable.
 
         For a backend that no boot starts it does nothing.
         """
+
+    def tell(self, text: str, *, bad: bool = False) -> None:
+        """Put a line into the log that services of this backend share, where they share one; it never fails."""
 
     def close(self) -> None:
         """End what the backend started for itself, after the services are stopped."""

@@ -10,9 +10,9 @@ import typer
 
 from launcher.cli import views
 from launcher.cli.options import BackendName, Deployment, DryRun, Json, ProfilePath, Why
-from launcher.cli.output import duration, note, print_json, print_problems, say
+from launcher.cli.output import clock, duration, note, print_json, print_problems, say
 from launcher.cli.progress import reporter
-from launcher.errors import PdlaunchError
+from launcher.errors import InputError, PdlaunchError
 
 
 def check(
@@ -59,16 +59,23 @@ def up(
     replace: Annotated[
         bool, typer.Option("--replace", help="Stop the deployments that hold what this one needs.")
     ] = False,
+    confirm: Annotated[
+        str | None,
+        typer.Option(
+            "--confirm", metavar="TIME", help="Return to the former generation unless `confirm` comes by then."
+        ),
+    ] = None,
     dry_run: DryRun = False,
     json: Json = False,
 ) -> int:
     """Start a deployment, or bring it to what the profile says now; waits until tokens come back."""
+    seconds = _time(confirm) if confirm is not None else None
     if dry_run:
         return plan(profile, backend, json)
     from launcher.operations.up import up as bring_up
 
     began = time.monotonic()
-    done = bring_up(profile, reporter(), why=why, backend=backend, replace=replace)
+    done = bring_up(profile, reporter(), why=why, backend=backend, replace=replace, confirm=seconds)
     if json:
         print_json({"schema_version": 1, **views.up_data(done)})
         return 0
@@ -78,7 +85,20 @@ def up(
     proven = str(done.arrived.proven)
     took = duration(time.monotonic() - began)
     say(f"up         generation {done.generation}, {done.url}. {proven[0].upper()}{proven[1:]}. {took}")
+    if done.until:
+        note(f"not confirmed: the former generation returns at {clock(done.until)}")
+        note(f"hint: pdlaunch confirm -d {done.deployment}")
     return 0
+
+
+def _time(text: str) -> float:
+    """Seconds of ``30m``; raises InputError for what is no time."""
+    from launcher.profile.quantities import seconds
+
+    found = seconds(text)
+    if not found:
+        raise InputError(f"--confirm {text!r} is no time: write 90s, 30m or 2h")
+    return found
 
 
 def status(deployment: Deployment = None, json: Json = False) -> int:
@@ -153,6 +173,7 @@ def down(
 def restart(
     services: Annotated[list[str] | None, typer.Argument(metavar="[SERVICE]...", help="A service or a role.")] = None,
     deployment: Deployment = None,
+    now: Annotated[bool, typer.Option("--now", help="Do not let running requests finish.")] = False,
     why: Why = None,
     dry_run: DryRun = False,
 ) -> int:
@@ -167,7 +188,7 @@ def restart(
         say(f"would restart {', '.join(meant(recorded(store).plan, names))}")
         return 0
     began = time.monotonic()
-    done = again(store, names, reporter(), why=why)
+    done = again(store, names, reporter(), why=why, drain=not now)
     took = duration(time.monotonic() - began)
     say(f"restarted  generation {done.generation}. {str(done.proven).capitalize()}. {took}")
     return 0

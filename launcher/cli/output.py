@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import json
 import os
 import sys
@@ -117,6 +118,12 @@ def terminal_width() -> int | None:
         return os.get_terminal_size(sys.stdout.fileno()).columns or None
     except (OSError, ValueError, AttributeError):
         return None
+
+
+def clock(at: dt.datetime) -> str:
+    """The time of day, with the date where that is not today."""
+    local = at.astimezone()
+    return local.strftime("%H:%M:%S" if local.date() == dt.datetime.now().astimezone().date() else "%Y-%m-%d %H:%M:%S")
 
 
 def interactive() -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from launcher.backends.protocol import Backend
 from launcher.errors import PdlaunchError
 from launcher.observe.running import running
+from launcher.operations.confirming import leave_unconfirmed
 from launcher.operations.driving import backend_of, stop_others, without_plan
 from launcher.operations.events import Event, Report
 from launcher.operations.going import Arrived, go
@@ -48,6 +49,7 @@ def arrive(
     driver = backend_of(plan, store.layout)
     as_adopted = bool(waiting(store))
     store.begin(operation, from_generation=store.current(), to_generation=generation.number, by=by, why=why)
+    driver.tell(f"{operation} by {by}: generation {generation.number}{f', {why}' if why else ''}")
     found = None
     try:
         found, now = find_move(plan, driver, store, forced)
@@ -59,9 +61,12 @@ def arrive(
         untouched = _untouched(store)
         said = "nothing was stopped or started" if untouched else _give_up(plan, store, report, found)
         report(Event(operation, f"{outcome}; {said}"))
+        driver.tell(f"{operation} {outcome}: {str(error) or 'told to stop'}; {said}", bad=True)
         store.finish(outcome, by=by, why=str(error) or why, untouched=untouched)
         raise
     store.finish("done", by=by, why=why)
+    driver.tell(f"{operation} done: generation {generation.number} serves, {arrived.proven}")
+    leave_unconfirmed(store, generation.number, by=by, why=why)
     release(store.layout, keep=resources(plan))
     settle_units(generation, store, report, back=operation == "rollback" and not as_adopted)
     keep_receipts(generation, store, report, by=by)

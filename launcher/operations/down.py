@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from launcher.errors import PdlaunchError
 from launcher.observe.running import running
 from launcher.operations.arriving import settle, stop_all
-from launcher.operations.driving import settle_boot
+from launcher.operations.confirming import forget
+from launcher.operations.driving import settle_boot, tell
 from launcher.operations.events import Event, Report
 from launcher.operations.interrupts import interruptible
 from launcher.plan import Plan
@@ -42,7 +43,10 @@ def down(store: Store, report: Report, *, why: str | None = None, drain: bool = 
             return Down(store.layout.deployment, (), 0.0)
         noted = _written(report, lambda: _begin(store, number, by=by, why=why))
         settle_boot(plan, store.layout, None)  # first: a reboot in the middle starts nothing again
+        forget(store)
+        tell(plan, store.layout, f"down by {by}{f': {why}' if why else ''}")
         stopped = stop_all(plan, store, report, drain=drain)
+        tell(plan, store.layout, "down done: nothing is left")
         if noted:
             _written(report, lambda: store.finish("done", by=by, why=why))
     return Down(store.layout.deployment, stopped, time.monotonic() - began)

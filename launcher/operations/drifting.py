@@ -11,6 +11,7 @@ from pathlib import Path
 
 from launcher.compare.drift import Expected, Finding, deviations, port_findings
 from launcher.observe.live import LiveService, live
+from launcher.operations.driving import backend_of
 from launcher.plan import DIGEST, Service
 from launcher.store import Generation, Store
 
@@ -66,6 +67,8 @@ def processes(store: Store) -> Seen:
         if service:
             findings += deviations(_expected(service, store), now)
             findings += _script(source or current, now)
+    for name, lines in _overrides(current, store).items():
+        findings += (Finding("changed", name, line) for line in lines)
     return Seen(services, tuple(findings), started)
 
 
@@ -159,6 +162,12 @@ def _script(generation: Generation, now: LiveService) -> Iterator[Finding]:
     later = path.stat().st_mtime > now.main.proc.created
     effect = "after the start: in effect from the next one" if later else "before the start"
     yield Finding("changed", now.name, f"{path} was edited {effect}")
+
+
+def _overrides(current: Generation, store: Store) -> Mapping[str, tuple[str, ...]]:
+    """What the backend has in force beside what was recorded."""
+    plan = current.plan
+    return {} if store.pending() else backend_of(plan, store.layout).overrides(current.path)
 
 
 def _script_name(service: str) -> str:

@@ -48,6 +48,20 @@ def settle_boot(plan: Plan | None, layout: Layout, generation: Path | None) -> N
         backend.at_boot(generation if plan and name == plan.backend else None)
 
 
+def tell(plan: Plan | None, layout: Layout, text: str, *, bad: bool = False) -> None:
+    """Put a line into the log that the services of `plan` share, where they share one."""
+    if plan is not None:
+        backend_of(plan, layout).tell(text, bad=bad)
+
+
+def boots(layout: Layout) -> int | None:
+    """The generation that a boot of the machine brings back; None for none."""
+    from launcher.backends.systemd.boot import at_boot
+    from launcher.backends.systemd.systemctl import manager
+
+    return at_boot(manager(), layout)
+
+
 def without_plan(layout: Layout, limits: Stop) -> Backend:
     """Who can stop what runs of a deployment whose generations cannot be read."""
     systemd = _backend("systemd", None, layout, limits)
@@ -63,13 +77,13 @@ def _backend(name: BackendName, plan: Plan | None, layout: Layout, limits: Stop)
     if name == "systemd":
         from launcher.backends.systemd import Systemd
 
-        return Systemd(layout, limits, busy if plan else None, command=_command())
+        return Systemd(layout, limits, busy if plan else None, command=command())
     from launcher.backends.supervisord import Supervisord  # brings http and xmlrpc, of which a refusal needs none
 
     return Supervisord(layout, limits, busy if plan else None)
 
 
-def _command() -> Command | None:
+def command() -> Command | None:
     """How a unit calls this very pdlaunch, with the folders that it was told."""
     from launcher.render.systemd import Command
 

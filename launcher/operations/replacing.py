@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from launcher.operations.arriving import settle, stop_all
+from launcher.operations.confirming import forget
 from launcher.operations.driving import settle_boot
 from launcher.operations.events import Event, Report
 from launcher.operations.presence import hold_is_alive
@@ -32,6 +33,7 @@ def replace_holders(plan: Plan, place: Layout, report: Report, *, by: str, why: 
             )
             before = other.generation(current).plan
             settle_boot(before, other.layout, None)
+            forget(other)
             stop_all(before, other, report)
             other.finish("done", by=by)
     return names

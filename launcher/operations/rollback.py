@@ -18,7 +18,7 @@ from launcher.operations.restoring import Restoring, restoring
 from launcher.operations.restoring_checkout import restore_checkout
 from launcher.operations.surveying import etas, find_move
 from launcher.operations.taking_over import writer_in_front
-from launcher.store import Generation, Store, claim, resources, who
+from launcher.store import Generation, Store, claim, resources, who, writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,19 @@ def way_back(store: Store, number: int) -> Way:
     return Way(generation, current, back, move, eta, tuple(store.verify(number)), evidence_of(store, number))
 
 
-def rollback(store: Store, number: int, report: Report, *, why: str | None = None, checkout: bool = False) -> Arrived:
+def rollback(
+    store: Store,
+    number: int,
+    report: Report,
+    *,
+    why: str | None = None,
+    checkout: bool = False,
+    drain: bool = True,
+    in_front: bool = True,
+) -> Arrived:
     """Bring generation `number` back into service; on failure return to the one that was current.
+
+    Without `drain` running requests are cut; without `in_front` an `up` under way is not ended but raises BusyError.
 
     Raises ReturnedError where it returned, and PdlaunchError where the generation is damaged or nothing could be
     brought back. With `checkout` the user's checkout is restored as well, once the generation serves.
@@ -63,17 +74,18 @@ def rollback(store: Store, number: int, report: Report, *, why: str | None = Non
             + (f" (and {len(damage) - 1} more)" if damage[1:] else ""),
             hint="pdlaunch history shows the others",
         )
-    with interruptible(), writer_in_front(store.layout, "rollback", report, by=by, why=why):
+    first = writer_in_front(store.layout, "rollback", report, by=by, why=why)
+    with interruptible(), first if in_front else writer(store.layout, "rollback", by, why):
         store.recover(by=by)
         former = store.current() if running(store.layout.state) else None
         claim(store.layout, resources(generation.plan), by=by, why=why, is_alive=hold_is_alive)
         try:
-            arrived = arrive(generation, store, report, operation="rollback", by=by, why=why)
+            arrived = arrive(generation, store, report, operation="rollback", by=by, why=why, drain=drain)
         except PdlaunchError as error:
             if former is None or former == number:
                 raise
             report(Event("returning", f"to generation {former}: {error.message}"))
-            _return(store, former, report, by=by, failed=number)
+            return_to(store, former, report, by=by, failed=number)
             raise ReturnedError(
                 f"generation {number} did not come up ({error.message}); generation {former} serves again",
                 hint=error.hint,
@@ -85,7 +97,8 @@ def rollback(store: Store, number: int, report: Report, *, why: str | None = Non
         return arrived
 
 
-def _return(store: Store, former: int, report: Report, *, by: str, failed: int) -> None:
+def return_to(store: Store, former: int, report: Report, *, by: str, failed: int) -> None:
+    """Bring `former` back after `failed` did not come up; raises what `arrive` raises."""
     generation = store.generation(former)
     claim(store.layout, resources(generation.plan), by=by, is_alive=hold_is_alive)
     arrive(generation, store, report, operation="return", by=by, why=f"generation {failed} did not come up")

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from launcher.errors import PdlaunchError
+from launcher.errors import PdlaunchError, ReturnedError
 from launcher.operations.arriving import arrive, keep_what_runs
-from launcher.operations.driving import backend_of
+from launcher.operations.confirming import promise, require_returnable, take_back, waiting_for
+from launcher.operations.driving import backend_of, settle_boot
 from launcher.operations.events import Event, Report
 from launcher.operations.going import Arrived
 from launcher.operations.interrupts import interruptible
 from launcher.operations.moving import Move
 from launcher.operations.presence import hold_is_alive
 from launcher.operations.replacing import replace_holders
+from launcher.operations.rollback import return_to
 from launcher.operations.starting import Start, start_of
 from launcher.operations.status import status
 from launcher.operations.surveying import find_move
 from launcher.plan import Plan
-from launcher.store import Store, claim, layout, resources, who, writer
+from launcher.store import Generation, Store, claim, layout, resources, who, writer
+from launcher.store.unconfirmed import unconfirmed
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +36,23 @@ class Up:
     move: Move
     arrived: Arrived | None
     """None where everything ran as planned already."""
+    until: dt.datetime | None = None
+    """When the former generation returns unless this one is confirmed; None where nothing waits for that."""
 
 
 def up(
-    profile: Path, report: Report, *, why: str | None = None, backend: str | None = None, replace: bool = False
+    profile: Path,
+    report: Report,
+    *,
+    why: str | None = None,
+    backend: str | None = None,
+    replace: bool = False,
+    confirm: float | None = None,
 ) -> Up:
     """Bring the deployment of a profile, or of a lock, into service.
+
+    With `confirm` (seconds) the former generation returns unless `pdlaunch confirm` comes within that time; where the
+    new one does not come up, it returns at once, and ReturnedError is raised.
 
     Raises InputError for what is wrong with the file, BusyError for what somebody else holds, and PdlaunchError for
     what failed; after a failure nothing runs that this had begun, and what it had left alone still does.
@@ -57,22 +72,56 @@ def up(
             replace_holders(plan, place, report, by=by, why=why)
         claim(place, resources(plan), by=by, why=why, is_alive=hold_is_alive)
         try:
-            return _up(start, store, report, by=by, why=why)
+            return _up(start, store, report, by=by, why=why, confirm=confirm)
         finally:
             keep_what_runs(store)
 
 
-def _up(start: Start, store: Store, report: Report, *, by: str, why: str | None) -> Up:
+def _up(start: Start, store: Store, report: Report, *, by: str, why: str | None, confirm: float | None) -> Up:
+    former = require_returnable(start.plan, store) if confirm is not None else None
     generation, fresh = start.seal(store, by, why)
     plan = generation.plan
     move, _ = find_move(plan, backend_of(plan, store.layout), store)
-    arrived = None
+    arrived, until = None, None
     as_planned = move.nothing and store.current() == generation.number and not store.pending()
     if not (as_planned and _answers(store)):
         what = f"generation {generation.number}" + ("" if fresh else ", as recorded before")
         report(Event("recorded", f"{what}: {describe(move)}"))
-        arrived = arrive(generation, store, report, operation="up", by=by, why=why)
-    return Up(plan.deployment, generation.number, url(plan), move, arrived)
+        if confirm is None or former is None or former == generation.number:
+            arrived = arrive(generation, store, report, operation="up", by=by, why=why)
+        else:
+            arrived = _until_confirmed(generation, former, confirm, store, report, by=by, why=why)
+            until = promise(generation, former, confirm, store, by=by, why=why)
+    elif waiting_for(store) is None:
+        settle_boot(plan, store.layout, generation.path)  # a command that was killed may have come to all but this
+    return Up(plan.deployment, generation.number, url(plan), move, arrived, until)
+
+
+def _until_confirmed(
+    generation: Generation, former: int, confirm: float, store: Store, report: Report, *, by: str, why: str | None
+) -> Arrived:
+    """Go there with the way back in force from before the first step on."""
+    within = generation.plan.ready.within + confirm
+    before = unconfirmed(store.layout)
+    promise(generation, former, within, store, by=by, why=why)
+    try:
+        return arrive(generation, store, report, operation="up", by=by, why=why)
+    except PdlaunchError as error:
+        if _untouched(store):
+            take_back(before, store)
+            raise
+        report(Event("returning", f"to generation {former}: {error.message}"))
+        return_to(store, former, report, by=by, failed=generation.number)
+        raise ReturnedError(
+            f"generation {generation.number} did not come up ({error.message}); generation {former} serves again",
+            hint=error.hint,
+        ) from error
+
+
+def _untouched(store: Store) -> bool:
+    """Whether what failed last had not begun its first step."""
+    last = next((event for event in reversed(store.journal.events()) if event.what == "finished"), None)
+    return last is not None and bool(last.details.get("untouched"))
 
 
 def _answers(store: Store) -> bool:

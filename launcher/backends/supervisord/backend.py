@@ -109,6 +109,10 @@ class Supervisord:
         names = dict.fromkeys((*self._installed(), *scene.services()))
         return {name: unit(scene, name, self._layout) for name in names}
 
+    def overrides(self, generation: Path) -> Mapping[str, tuple[str, ...]]:  # noqa: ARG002  the protocol's
+        """Nothing: what the daemon reads is written anew at each start of a service."""
+        return {}
+
     def alive(self) -> bool:
         """Whether this deployment's daemon runs."""
         return daemon.find(self._layout, self._client) is not None
@@ -129,8 +133,14 @@ class Supervisord:
             endings.append(Ending(name, main, partial(_term, main), roots=strays, marked=False))
         end(endings, self._layout.state, self._limits, drain=drain, busy=self._busy)
 
+    def arrived(self) -> None:
+        """Nothing stands for the whole but the daemon."""
+
     def at_boot(self, generation: Path | None) -> None:
         """Nothing: no boot starts a daemon of its own."""
+
+    def tell(self, text: str, *, bad: bool = False) -> None:
+        """Nothing: each service has a log of its own, and what was done stands in pdlaunch's journal."""
 
     def close(self) -> None:
         """End the daemon; raises PdlaunchError while it still supervises a running service."""

@@ -11,14 +11,17 @@ from launcher.backends.ending import Ending, end
 from launcher.backends.processes import Proc
 from launcher.backends.protocol import Unit
 from launcher.backends.systemd import boot, placing
+from launcher.backends.systemd.overrides import overrides
 from launcher.backends.systemd.scene import Scene, see
 from launcher.backends.systemd.systemctl import manager
+from launcher.backends.systemd.telling import NOTICE, WARNING, tell
 from launcher.backends.systemd.units import unit
 from launcher.errors import PdlaunchError
 from launcher.profile.model import Stop
 from launcher.render import Layout
 from launcher.render.systemd import (
     Command,
+    Scope,
     placed,
     service_unit,
     target_unit,
@@ -56,14 +59,7 @@ class Systemd:
     def install(self, generation: Path) -> None:
         """Put the units of `generation` in place, and have systemd read them."""
         self.require()
-        units = placed(
-            _rendered(generation),
-            int(generation.name),
-            "user" if self._systemctl.user else "system",
-            nodes=self._nodes(),
-            command=self._command,
-        )
-        if placing.place(self._systemctl.units, units, self._layout):
+        if placing.place(self._systemctl.units, self._placed(generation, self._command), self._layout):
             self._systemctl("daemon-reload")
 
     def start(self, names: Collection[str]) -> None:
@@ -102,6 +98,18 @@ class Systemd:
         scene = see(self._layout, self._systemctl, installed)
         return {name: unit(scene, name) for name in dict.fromkeys((*installed, *scene.services()))}
 
+    def overrides(self, generation: Path) -> Mapping[str, tuple[str, ...]]:
+        """Drop-ins, edits and masks of the units."""
+        if not self._systemctl.reachable:
+            return {}
+        # The units that call pdlaunch are left out: they follow the program that installed them.
+        recorded = self._placed(generation, None)
+        names = {service_unit(self._layout.deployment, name): name for name in self._installed()}
+        found: dict[str, list[str]] = {}
+        for name, text in overrides(self._systemctl, recorded):
+            found.setdefault(names.get(name, ""), []).append(text)
+        return {name: tuple(lines) for name, lines in found.items()}
+
     def alive(self) -> bool:
         """Whether the manager runs."""
         return self._systemctl.reachable
@@ -125,7 +133,14 @@ class Systemd:
             boot.forget(self._systemctl, self._layout)
             return
         boot.remember(self._systemctl, self._layout, generation)
+
+    def arrived(self) -> None:
+        """Start the target, which asks for tokens once more by itself."""
         self._systemctl("start", "--no-block", target_unit(self._layout.deployment))
+
+    def tell(self, text: str, *, bad: bool = False) -> None:
+        """A line in the journal, where the services' lines are."""
+        tell(self._layout.deployment, text, WARNING if bad else NOTICE)
 
     def close(self) -> None:
         """Stop what stands for the deployment as a whole; nothing else was started."""
@@ -137,6 +152,10 @@ class Systemd:
         self._systemctl("stop", target, refused=_NOT_LOADED)  # and with it what is part of it
         own = [path.name for path in placing.own(self._systemctl.units, self._layout)]
         self._systemctl("reset-failed", *own, refused=(1, *_NOT_LOADED))
+
+    def _placed(self, generation: Path, command: Command | None) -> Mapping[str, str]:
+        scope: Scope = "user" if self._systemctl.user else "system"
+        return placed(_rendered(generation), int(generation.name), scope, nodes=self._nodes(), command=command)
 
     def _see(self) -> Scene:
         return see(self._layout, self._systemctl, self._installed())

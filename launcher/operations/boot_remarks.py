@@ -1,0 +1,27 @@
+"""What a reader of `status` should know of what comes back by itself: after a time, and after a boot."""
+
+from __future__ import annotations
+
+from launcher.operations.confirming import waiting_for
+from launcher.operations.driving import boots
+from launcher.plan import Plan
+from launcher.store import Store
+from launcher.store.unconfirmed import unconfirmed
+
+
+def about_boot(plan: Plan, store: Store) -> tuple[str | None, str | None]:
+    """What to say where a boot would bring back something else than runs, and what to type."""
+    name = f" -d {store.layout.deployment}"
+    current = store.current()
+    if note := waiting_for(store):
+        said = f"not confirmed: generation {note.former} returns at {note.clock}, and at a boot"
+        return said, f"pdlaunch confirm{name} keeps generation {note.generation}"
+    if plan.backend != "systemd":
+        return None, None
+    if (left := unconfirmed(store.layout)) is not None:
+        return f"generation {left.generation} was not confirmed: a boot brought generation {current} back", None
+    after = boots(store.layout)
+    if after == current:
+        return None, None
+    would = f"generation {after}" if after is not None else "nothing"
+    return f"a boot would bring back {would}: an interrupted command came to all but that", f"pdlaunch restart{name}"
