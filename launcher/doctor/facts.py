@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from launcher.observe.card import Absent, Card, Cards
 from launcher.observe.folders import Folder
 from launcher.observe.holders import Holder
-from launcher.observe.kernel_log import Xid
 from launcher.observe.limits import Limits
 from launcher.observe.pci import Paths
 from launcher.observe.sockets import Listener
 from launcher.observe.transfer import TransferFailed, Transferred
 from launcher.observe.weights import Weights
+from launcher.observe.xids import Xid
 from launcher.plan.model import Plan, Service
 
 

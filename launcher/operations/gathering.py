@@ -16,13 +16,13 @@ from launcher.errors import InputError
 from launcher.observe.cards import Cards, cards
 from launcher.observe.folders import Folder, folder
 from launcher.observe.holders import Holder, holders
-from launcher.observe.kernel_log import xids
 from launcher.observe.limits import limits, shared_memory
 from launcher.observe.machine import ephemeral_range
 from launcher.observe.pci import paths
 from launcher.observe.running import running
 from launcher.observe.sockets import listeners
 from launcher.observe.weights import weights
+from launcher.observe.xids import xids
 from launcher.operations.programs import software, toolkit, tools, try_engine, try_router
 from launcher.operations.receipts import read_receipt
 from launcher.operations.transferring import measure

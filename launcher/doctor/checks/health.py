@@ -9,7 +9,7 @@ from launcher.doctor.facts import Facts
 from launcher.doctor.finding import Finding, Level
 from launcher.doctor.words import count, gpus
 from launcher.observe.card import Cards
-from launcher.observe.kernel_log import Xid
+from launcher.observe.xids import Xid
 
 _SERIOUS = {
     48: "memory error that could not be corrected",

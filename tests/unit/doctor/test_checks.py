@@ -12,12 +12,12 @@ import pytest
 from launcher.doctor import CHECKS, Facts, Ports, Ran, Software, judge
 from launcher.observe.card import Absent, Link, Pair
 from launcher.observe.folders import Folder
-from launcher.observe.kernel_log import Xid
 from launcher.observe.limits import Limits
 from launcher.observe.pci import Paths
 from launcher.observe.sockets import Listener
 from launcher.observe.transfer import TransferFailed, Transferred
 from launcher.observe.weights import Weights
+from launcher.observe.xids import Xid
 from launcher.plan.model import EngineUse
 
 from .making import CARDS, FACTS, GIB, PREFILL, ROUTER, a_service, held, waived, who, with_card, with_plan
