@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from launcher.plan.facts import Facts
 from launcher.plan.model import Origin
-from launcher.plan.ports import Assigned, Wanted, assign
+from launcher.plan.ports import WATCH, Assigned, Wanted, assign
 from launcher.plan.slots import Slot, slots
 from launcher.profile import Loaded, Profile
 
@@ -55,6 +55,10 @@ class Context:
         name = self.profile.engine.user
         return (name, self.origin("engine", "user")) if name else None
 
+    def watch_port(self) -> int | None:
+        """Of the watcher's own metrics: written, or beside the router's; None where nothing but the servers runs."""
+        return next((a.ports[WATCH] for a in self.ports.values() if WATCH in a.ports), None)
+
     def gpu_count(self) -> int:
         """Cards of this machine, or as many as the profile speaks of."""
         known = self.facts.machine.gpus
@@ -65,10 +69,14 @@ def context(loaded: Loaded, facts: Facts) -> Context:
     """The context of a profile on a machine; raises InputError where no port is left."""
     members = slots(loaded)
     wanted = [_wanted(slot) for slot in members]
-    router = loaded.profile.router
+    router, watch = loaded.profile.router, loaded.profile.watch
+    watched = {WATCH: watch.metrics_port} if watch.metrics_port else {}
     if router:
         metrics = {"metrics": router.metrics_port} if router.metrics_port else {}
-        wanted.append(Wanted("router", ("http", "metrics"), {"http": router.port, **metrics}))
+        purposes = ("http", "metrics", WATCH) if watch.on_hang != "none" else ("http", "metrics")
+        wanted.append(Wanted("router", purposes, {"http": router.port, **metrics, **watched}))
+    elif watched:
+        wanted.append(Wanted(WATCH, (WATCH,), watched))
     return Context(loaded, facts, members, assign(wanted, facts.machine.ephemeral))
 
 

@@ -8,6 +8,7 @@ from launcher.plan import commands, environment
 from launcher.plan.commands import Worker
 from launcher.plan.context import OWN, Context
 from launcher.plan.model import Argument, Service
+from launcher.plan.ports import WATCH
 from launcher.profile import Merged, Router, settings_of
 
 
@@ -16,7 +17,7 @@ def router(context: Context, spec: Router) -> Service:
     settings = settings_of(context.loaded, "router", 0)
     facts = context.facts.router
     venv = spec.venv or context.profile.engine.venv or "VENV"
-    ports = context.ports["router"].ports
+    ports = {use: port for use, port in context.ports["router"].ports.items() if use != WATCH}
     return Service(
         name="router",
         role="router",

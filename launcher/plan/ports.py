@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 from launcher.errors import InputError
 
+WATCH = "watch"
+"""The purpose of the watcher's own metrics, which lie beside the router's."""
 FIRST_BLOCK = 31000
 BLOCK = 10
-OFFSETS = {"http": 0, "nccl": 2, "bootstrap": 3}
+OFFSETS = {"http": 0, WATCH: 1, "nccl": 2, "bootstrap": 3}
 DP_DELTA = 233
 """SGLang's ZMQ_TCP_PORT_DELTA: with DP attention a server opens --port+233 to +239 (0.5.23, server_args.py:728)."""
 DP_PORTS = range(DP_DELTA, DP_DELTA + 7)

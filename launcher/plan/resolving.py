@@ -43,7 +43,7 @@ def resolve(loaded: Loaded, facts: Facts, *, backend: str | None = None) -> Plan
         ready=p.ready,
         stop=p.stop,
         restart=p.restart,
-        watch=p.watch,
+        watch=p.watch.model_copy(update={"metrics_port": c.watch_port()}),
         allowed=p.allow,
         backend=_backend(backend or p.backend or ("systemd" if facts.machine.systemd else "supervisord")),
         notes=tuple(_notes(c)),

@@ -206,9 +206,12 @@ WATCH = Section(
     MappingProxyType(
         {
             "on_hang": Key(text(_HANG, ON_HANG, f"on a hang: {_HANG}"), "What to do on a hang."),
-            "after": Key(kinds.DURATIONS, "How long a server with work may go without progress before it counts as hung."),
+            "after": Key(kinds.DURATIONS, "How long a server with work may get nowhere before it counts as hung."),
             "times": Key(whole(0, 100), "How often to restart or roll back; evidence is frozen each time."),
             "within": Key(kinds.DURATIONS, "The time over which the times are counted."),
+            "metrics_port": Key(
+                kinds.PORT, "Port of the watcher's own metrics; assigned beside the router's if left out."
+            ),
         }
     ),
 )

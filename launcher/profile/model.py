@@ -119,6 +119,8 @@ class Watch(Frozen):
     """How often to act; evidence is frozen each time."""
     within: float = 3600.0
     """Seconds over which `times` is counted."""
+    metrics_port: int | None = Field(default=None, ge=1, le=65535)
+    """Of the watcher's own metrics; None where there are none."""
 
 
 class SiteKnob(Frozen):

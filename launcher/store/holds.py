@@ -47,9 +47,11 @@ class Hold(Frozen):
 
 
 def resources(plan: Plan) -> tuple[str, ...]:
-    """Everything that a plan needs for itself alone: its name, its GPUs, and all ports of its services."""
+    """What a plan needs for itself alone: its name, its GPUs, the ports of its services and of its watcher."""
     gpus = {gpu for service in plan.services for gpu in service.gpus}
     ports = {port for service in plan.services for port in (*service.ports.values(), *service.reserved)}
+    if plan.watch.metrics_port is not None:
+        ports.add(plan.watch.metrics_port)
     return (
         f"name-{plan.deployment}",
         *(f"gpu-{gpu}" for gpu in sorted(gpus)),

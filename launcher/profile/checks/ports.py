@@ -39,6 +39,8 @@ def _written(profile: Profile) -> Iterator[tuple[KeyPath, int]]:
         yield ("router", "port"), profile.router.port
         if profile.router.metrics_port is not None:
             yield ("router", "metrics_port"), profile.router.metrics_port
+    if profile.watch.metrics_port is not None:
+        yield ("watch", "metrics_port"), profile.watch.metrics_port
     for server in servers(profile):
         for key in ("port", "bootstrap_port", "nccl_port"):
             port = getattr(server.keys, key)

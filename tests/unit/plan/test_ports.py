@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from launcher.errors import InputError
 from launcher.plan.facts import DEFAULT_EPHEMERAL
-from launcher.plan.ports import DP_PORTS, FIRST_BLOCK, Wanted, assign
+from launcher.plan.ports import DP_PORTS, FIRST_BLOCK, WATCH, Wanted, assign
+from launcher.store import resources
 
 from .making import SIX, planned, service
 
@@ -112,3 +113,24 @@ def test_assigned_ports_meet_nobody_s(drawn: list[tuple[dict[str, int], bool]]) 
             assert FIRST_BLOCK <= port < DEFAULT_EPHEMERAL[0]
             assert [(s, u) for s, u, other in every if other == port] == [(w.service, use)]
             assert port not in beside
+
+
+def test_the_watcher_s_metrics_lie_beside_the_router_s() -> None:
+    found = assign(
+        [Wanted("decode-0", SERVER, {}), Wanted("router", ("http", "metrics", WATCH), {"http": 8000})],
+        DEFAULT_EPHEMERAL,
+    )
+    assert found["router"].ports == {"http": 8000, "metrics": 31010, WATCH: 31011}
+    taken = Wanted("router", ("http", "metrics", WATCH), {"http": 31001, "metrics": 31011})
+    assert assign([taken], DEFAULT_EPHEMERAL)["router"].ports[WATCH] == 31021, "neither block is free of them"
+
+
+def test_a_watcher_s_port_can_be_written_and_restarts_nothing(tmp_path: Path) -> None:
+    usual, other = planned(tmp_path, SIX), planned(tmp_path, f"{SIX}watch: {{metrics_port: 9100}}\n")
+    assert (usual.watch.metrics_port, other.watch.metrics_port) == (31021, 9100)
+    assert [s.digest() for s in usual.services] == [s.digest() for s in other.services]
+    assert "port-9100" in resources(other)
+    assert planned(tmp_path, f"{SIX}watch: {{on_hang: none}}\n").watch.metrics_port is None
+    alone = "name: s\nengine: {kind: simulator}\naggregated: {}\n"
+    assert planned(tmp_path, alone).watch.metrics_port is None
+    assert planned(tmp_path, f"{alone}watch: {{metrics_port: 9100}}\n").watch.metrics_port == 9100
