@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 def watch(
     deployment: Deployment = None,
     once: Annotated[bool, typer.Option("--once", help="Give one verdict, from two looks, and end.")] = False,
+    freeze: Annotated[
+        str | None, typer.Option("--freeze", metavar="SERVICE", help="Freeze evidence about a service, and end.")
+    ] = None,
     json: Json = False,
 ) -> int:
     """Watch a deployment: tell hung from busy, freeze evidence on a hang, and do what the profile says then."""
@@ -27,6 +30,11 @@ def watch(
     from launcher.operations.selecting import select
 
     store = select(deployment)
+    if freeze:
+        from launcher.operations.freezing import freeze as evidence
+
+        say(str(evidence(store, freeze)))
+        return 0
     if not (once or json):
         watch_until_told(store, _line)
         return 0

@@ -12,10 +12,12 @@ from launcher.plan import Plan
 from launcher.store import Generation, Store, claim, resources, who, writer
 
 
-def restart(store: Store, names: tuple[str, ...], report: Report, *, why: str | None = None) -> Arrived:
+def restart(
+    store: Store, names: tuple[str, ...], report: Report, *, why: str | None = None, drain: bool = True
+) -> Arrived:
     """Restart the services that `names` means (a service, a role; none is all) and wait until tokens come back.
 
-    Judges nothing: the generation starts as it was recorded. Raises InputError for a name that it does not have.
+    Without `drain` running requests are cut: what hangs never finishes them. Judges nothing: the generation starts as it was recorded. Raises InputError for a name that it does not have.
     """
     by = who()
     generation = recorded(store)
@@ -23,7 +25,7 @@ def restart(store: Store, names: tuple[str, ...], report: Report, *, why: str | 
     with interruptible(), writer(store.layout, "restart", by, why):
         store.recover(by=by)
         claim(store.layout, resources(generation.plan), by=by, why=why, is_alive=hold_is_alive)
-        return arrive(generation, store, report, operation="restart", by=by, why=why, forced=chosen)
+        return arrive(generation, store, report, operation="restart", by=by, why=why, forced=chosen, drain=drain)
 
 
 def recorded(store: Store) -> Generation:

@@ -13,7 +13,7 @@ from launcher.operations.looking import Looker
 from launcher.operations.notifying import Notifier
 from launcher.operations.watch_state import watched, write
 from launcher.store import Store
-from launcher.watch import INTERVAL, PATIENCE, Body, Judge, Look, Verdict
+from launcher.watch import INTERVAL, Body, Judge, Look, Verdict
 from launcher.watch.story import changes, deaths
 
 _TICK = 1.0
@@ -37,11 +37,10 @@ class Watcher:
         say: Say,
         listeners: Sequence[Listener] = (),
         *,
-        patience: float = PATIENCE,
         keep: bool = True,
     ) -> None:
         self._store, self._say, self._listeners = store, say, listeners
-        self._patience, self._keep = patience, keep
+        self._keep = keep
         self._looker: Looker | None = None
         self._judge: Judge | None = None
         self._bodies: Mapping[str, Body] = {}
@@ -96,7 +95,7 @@ class Watcher:
             self._looker = self._judge = self.verdict = None
         elif self._looker is None or self._looker.generation != number:
             self._looker = Looker(self._store, number)
-            self._judge = Judge(self._looker.plan, patience=self._patience)
+            self._judge = Judge(self._looker.plan, patience=self._looker.plan.watch.after)
             self.verdict = None
         return self._looker
 
