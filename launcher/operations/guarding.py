@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable, Sequence
 
 from launcher.errors import InputError
+from launcher.operations.exporting import Exporter
 from launcher.operations.reacting import Reactor
 from launcher.operations.traffic import Recorder
 from launcher.operations.watching import Listener, Say, Watcher
 from launcher.store import Store
 from launcher.watch import INTERVAL, Verdict
 
-LISTENERS: Sequence[Callable[[Store, Say], Listener]] = (Recorder, Reactor)
+LISTENERS: Sequence[Callable[[Store, Say], Listener]] = (Recorder, Exporter, Reactor)
 """What makes each listener, once for a watcher: the exporter, the recorder, who reacts, who looks for drift.
 
 One that has a `close` is closed when the watcher ends."""
