@@ -17,7 +17,8 @@ def restart(
 ) -> Arrived:
     """Restart the services that `names` means (a service, a role; none is all) and wait until tokens come back.
 
-    Without `drain` running requests are cut: what hangs never finishes them. Judges nothing: the generation starts as it was recorded. Raises InputError for a name that it does not have.
+    Without `drain` running requests are cut: what hangs never finishes them. Judges nothing: the generation starts as
+    it was recorded. Raises InputError for a name that it does not have.
     """
     by = who()
     generation = recorded(store)

@@ -44,6 +44,7 @@ class Work:
         self._tell = tell
         self._capacity = settings.number("max_total_tokens")
         self._log_interval = settings.number("decode_log_interval")
+        self._chunk = settings.number("chunked_prefill_size")
         self._seen = 0
 
     def publish(self) -> None:
@@ -100,11 +101,8 @@ class Work:
         cached = 0 if job.is_health else self.cache.match(job.prompt)
         fresh = len(job.prompt) - cached
         if not job.is_health:
-            delay = fresh * self.environment.prefill_token_s
-            await asyncio.sleep(delay + self.faults.delay(fresh, first=True, context=len(job.prompt)))
-            self.tally.count("forward_passes")
-            self.tally.count("prefill_compute", fresh)
             self.tally.count("prefill_cache", cached)
+            await self._compute(fresh, len(job.prompt))
             log.info(
                 "Prefill batch, #new-seq: 1, #new-token: %d, #cached-token: %d, token usage: %.2f, #running-req: %d, "
                 "#queue-req: %d",
@@ -115,6 +113,15 @@ class Work:
                 self.tally.length("waiting"),
             )
         return Prompt(len(job.prompt), tokens.digest(job.prompt), cached)
+
+    async def _compute(self, fresh: int, context: int) -> None:
+        """Take the time that a prompt takes, chunk by chunk: each one is counted when it is done."""
+        whole = fresh * self.environment.prefill_token_s + self.faults.delay(fresh, first=True, context=context)
+        steps = max(1, -(-fresh // self._chunk))
+        for step in range(steps):
+            await asyncio.sleep(whole / steps)
+            self.tally.count("forward_passes")
+            self.tally.count("prefill_compute", min(self._chunk, fresh - step * self._chunk))
 
     async def generate(self, job: Job, prompt: Prompt, limit: int, *, delayed: bool) -> None:
         """Generate up to `limit` tokens and end the request; `delayed` is false for a prefill's one token."""
