@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any
 
 NEW_TOKENS = 4
@@ -25,6 +25,7 @@ NEW_TOKENS = 4
 FIRST, LAST = 16, 255
 """Token ids that every vocabulary has."""
 INTERVAL = 0.5
+TIMED_OUT = (0, "timed out")
 REMIND = 60.0
 """Seconds between two lines about the same phase."""
 
@@ -68,6 +69,8 @@ class Deployment:
             connection.request(method, path, None if body is None else json.dumps(body), headers)
             answer = connection.getresponse()
             return answer.status, answer.read().decode("utf-8", "replace")
+        except TimeoutError:
+            return TIMED_OUT
         except (OSError, http.client.HTTPException) as error:
             return 0, str(error) or type(error).__name__
         finally:
@@ -145,7 +148,10 @@ def wait_router(deployment: Deployment, router: Any, deadline: float) -> None:
 
 
 def ask_edge(deployment: Deployment, prefill: Any, decode: Any, timeout: float) -> str | None:
-    """Send both halves of one request, as the router does; None, or why no tokens came."""
+    """Send both halves of one request, as the router does; None, or why no tokens came.
+
+    Where one half hangs the other waits for it: a time-out of both names neither.
+    """
     body = prompt(deployment) | {
         "bootstrap_host": prefill["host"],
         "bootstrap_port": prefill["bootstrap"],
@@ -158,15 +164,16 @@ def ask_edge(deployment: Deployment, prefill: Any, decode: Any, timeout: float) 
 
     for server in (prefill, decode):
         threading.Thread(target=send, args=(server,), daemon=True).start()
+    late = 0
     for _ in range(2):
-        try:
-            server, answer = answers.get(timeout=timeout + 5)
-        except Empty:
-            return "no answer"
+        server, answer = answers.get()
+        if answer == TIMED_OUT:
+            late += 1
+            continue
         why = failure(server, answer, deployment, NEW_TOKENS if server is decode else 0)
         if why:  # the other half may wait for minutes for this one
             return why
-    return None
+    return f"no answer, timed out after {timeout:.0f} s" if late else None
 
 
 def ask_whole(deployment: Deployment, server: Any, timeout: float) -> str | None:

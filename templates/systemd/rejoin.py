@@ -1,6 +1,6 @@
 """After a server was started again alone: asks for tokens on every path, and restarts a partner where none come.
 
-Where a path gives no token within a minute, and the decode counts none either, the older of its two ends is restarted,
+Where a path gives no token in time, and the decode counts none either, the older of its two ends is restarted,
 once: it may still know its partner as it was before. Standard library only; ``ready.py`` lies beside it.
 """
 
@@ -15,8 +15,6 @@ from typing import Any
 
 from ready import Deployment, NotReadyError, ask_edge, given, say, wait_loaded
 
-PATIENCE = 60.0
-"""Seconds without a token after which a path counts as broken."""
 TOKENS = "sglang:generation_tokens_total"
 
 
@@ -37,15 +35,15 @@ def mend(deployment: Deployment) -> None:
 
 def broken(deployment: Deployment) -> list[Any]:
     """The older end of each path that gives no tokens, each once."""
-    found = {}
+    found, patience = {}, deployment.facts["patience"]
     for prefill, decode in deployment.edges():
         before = tokens(deployment, decode)
-        why = ask_edge(deployment, prefill, decode, PATIENCE)
+        why = ask_edge(deployment, prefill, decode, patience)
         path = f"{prefill['name']} -> {decode['name']}"
         if why is None:
             say(f"token  {deployment.facts['prompt']:,} in, {path}")
         elif "timed out" in why and tokens(deployment, decode) > before:
-            say(f"busy  {path}: no answer in {PATIENCE:.0f} s, but {decode['name']} makes tokens")
+            say(f"busy  {path}: no answer in {patience} s, but {decode['name']} makes tokens")
         else:
             say(f"token  {path}: {why}")
             older = min((prefill, decode), key=lambda server: since(deployment, server))

@@ -15,6 +15,9 @@ KEY = "--api-key"
 _ROOM = 12
 """Tokens kept free of the context for the answer and what a template adds, as `up` does."""
 
+_PATIENCE = 60
+"""Seconds without a token after which a path counts as broken once a server was started again alone."""
+
 
 def ready_json(plan: Plan, layout: Layout) -> str:
     """The facts as JSON: one document, so that the scripts are the same everywhere."""
@@ -24,6 +27,7 @@ def ready_json(plan: Plan, layout: Layout) -> str:
         "state": str(layout.state),
         "prompt": first_prompt(plan),
         "within": ceil(plan.ready.within),
+        "patience": _PATIENCE,
         "servers": [_server(plan, service) for service in plan.services if service.role != "router"],
         "router": _server(plan, router) | {"key": _door_key(plan, router)} if router else None,
         "keys": dict(keys(plan)),
