@@ -69,13 +69,17 @@ def examine_card(index: int) -> Examination:
     return Examination(f"GPU {index}", replace(verdict, findings=about, left_out=()), time.monotonic() - began)
 
 
-def require_healthy(plan: Plan, store: Store) -> Verdict:
+def require_healthy(plan: Plan, store: Store, *, replacing: bool = False) -> None:
     """What speaks against starting `plan` now, in the time that `up` has; raises PdlaunchError where something does.
 
-    The transfer, the import and the router are left to `doctor`: they cost seconds, and the start tries them itself.
+    What other deployments hold counts as free where they are about to be stopped (`replacing`). The transfer, the
+    import and the router are left to `doctor`: they cost seconds, and the start tries them itself.
     """
-    verdict = judge(before_up(plan, store, store.layout), _today(), before_up=True)
-    blockers = verdict.of("blocker")
+    facts = before_up(plan, store, store.layout)
+    if replacing:
+        theirs = {holder.pid for holder in facts.holders.values() if holder.deployment}
+        facts = replace(facts, ours=facts.ours | theirs)
+    blockers = judge(facts, _today(), before_up=True).of("blocker")
     if blockers:
         lines = [f"{f.code}  {f.text}" + (f"\n       fix  {f.fix}" if f.fix else "") for f in blockers]
         codes = ", ".join(dict.fromkeys(f.code for f in blockers))
@@ -83,7 +87,6 @@ def require_healthy(plan: Plan, store: Store) -> Verdict:
             "this machine cannot serve it now, and nothing was stopped:\n" + "\n".join(lines),
             hint=f"pdlaunch doctor -d {plan.deployment}; to start all the same, allow {codes} in the profile",
         )
-    return verdict
 
 
 def _today() -> dt.date:

@@ -60,6 +60,7 @@ def gather(plan: Plan | None, store: Store | None, layout: Layout | None, depth:
         transferred = _result(moved)
         return replace(
             facts,
+            ours=_ours(layout),
             floor=depth.floor,
             xids=_result(kernel_log),
             paths=ways,
@@ -82,7 +83,7 @@ def before_up(plan: Plan | None, store: Store | None, layout: Layout | None) -> 
     first = _first(plan)
     return Facts(
         plan=plan,
-        ours=_ours(layout),
+        ours=frozenset() if cpu_only else _ours(layout),
         root=os.geteuid() == 0,
         nodes=len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))) or 1,
         containers=any(Path(mark).exists() for mark in _CONTAINER) or "KUBERNETES_SERVICE_HOST" in os.environ,

@@ -10,6 +10,7 @@ from pathlib import Path
 from launcher.errors import PdlaunchError, ReturnedError
 from launcher.operations.arriving import arrive, keep_what_runs
 from launcher.operations.confirming import promise, require_returnable, take_back, waiting_for
+from launcher.operations.doctoring import require_healthy
 from launcher.operations.driving import backend_of, settle_boot
 from launcher.operations.events import Event, Report
 from launcher.operations.going import Arrived
@@ -69,6 +70,7 @@ def up(
         store = Store(place)
         store.recover(by=by)
         if replace:
+            require_healthy(plan, store, replacing=True)
             replace_holders(plan, place, report, by=by, why=why)
         claim(place, resources(plan), by=by, why=why, is_alive=hold_is_alive)
         try:
@@ -87,6 +89,8 @@ def _up(start: Start, store: Store, report: Report, *, by: str, why: str | None,
     if not (as_planned and _answers(store)):
         what = f"generation {generation.number}" + ("" if fresh else ", as recorded before")
         report(Event("recorded", f"{what}: {describe(move)}"))
+        if move.start:
+            require_healthy(plan, store)
         if confirm is None or former is None or former == generation.number:
             arrived = arrive(generation, store, report, operation="up", by=by, why=why)
         else:

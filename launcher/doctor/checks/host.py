@@ -17,8 +17,8 @@ _ENOUGH_FILES = 65535
 _FEW_FILES = 8192
 _SHM = "/dev/shm"  # noqa: S108  named, not used
 _ENOUGH_SHARED = 1 << 30
-_SNAPSHOT, _COMFORT, _KERNELS = 256 << 20, 2 << 30, 5 << 30
-"""Bytes: one copy of the engine's source; a few with logs; compiled kernels of one engine."""
+_LEAST, _COMFORT, _KERNELS = 256 << 20, 2 << 30, 5 << 30
+"""Bytes: a copy of the engine's source and the log of a start; a few of them; compiled kernels of one engine."""
 
 
 def ports(facts: Facts) -> Iterator[Finding]:
@@ -101,8 +101,9 @@ def shared_memory(facts: Facts) -> Iterator[Finding]:
 def disk(facts: Facts) -> Iterator[Finding]:
     """There is room for generations, logs and compiled kernels."""
     fine = True
-    real = facts.kind == "sglang"
-    for purpose, least, comfortable in (("state", _SNAPSHOT, _COMFORT), ("cache", 0, _KERNELS if real else 0)):
+    needed = 0 if facts.kind == "simulator" else _LEAST
+    kernels = _KERNELS if facts.kind == "sglang" else 0
+    for purpose, least, comfortable in (("state", needed, _COMFORT), ("cache", 0, kernels)):
         found = facts.folders.get(purpose)
         if found is None:
             continue
@@ -132,7 +133,7 @@ def temporary(facts: Facts) -> Iterator[Finding]:
         fix = f"sudo mount -o remount,exec {found.path}; or engine: {{env: {{SGLANG_AUTO_NUMA_BIND: false}}}}"
         binds = facts.kind == "sglang" and facts.nodes > 1
         yield Finding("blocker" if binds else "note", "DR405", text, fix)
-    elif found.free < _SNAPSHOT:
+    elif found.free < _LEAST:
         yield Finding("warning", "DR405", f"{size(found.free)} are free in {found.path}", f"du -sh {found.path}/*")
     else:
         yield Finding("ok", "DR405", f"programs run from {found.path}")
