@@ -63,7 +63,7 @@ class Exporter:
             self.close()
             self._next = 0.0
         self._generation, self._port = number, port
-        self._context, self._digest = plan.context or 0, generation.seal.digest
+        self._context, self._digest = plan.context or 0, generation.seal.digest[:12]
 
     def _open(self) -> None:
         told = self._next > 0.0

@@ -55,7 +55,7 @@ class _Family:
         yield f"# TYPE {self.name} {self.kind}"
         for own, value in self.samples:
             pairs = ",".join(f'{key}="{_escape(text)}"' for key, text in {**labels, **own}.items())
-            yield f"{self.name}{{{pairs}}} {value:.17g}"
+            yield f"{self.name}{{{pairs}}} {repr(value).removesuffix('.0')}"
 
 
 def page(look: Look | None, verdict: Verdict | None, known: Known, now: float) -> str:

@@ -43,7 +43,8 @@ def follow(
     `answering` are the servers that answer clients: of a pair the decodes, so that no request counts twice. `boot` is
     this boot's id, and `stamp` changes with each operation that the journal tells of.
     """
-    quiet = not look.changing and not look.stopped and (boot, stamp) == (record.boot, record.stamp)
+    settled = not look.changing and not look.stopped
+    quiet = settled and (boot, stamp) == (record.boot, record.stamp)
     services, requests, longest, died = {}, 0, 0, 0
     for name, body in _bodies(look).items():
         before = record.services.get(name)
@@ -51,7 +52,7 @@ def follow(
         if body is None:
             continue
         server = look.servers.get(name) if name in answering else None
-        gained = _gained(before if quiet else None, body, server, look.at)
+        gained = _gained(before if quiet else None, body, server, look.at if settled else None)
         services[name] = gained.seen
         requests, longest = requests + gained.requests, max(longest, gained.longest)
     completed = look.at if requests else record.completed if boot == record.boot else None
@@ -65,7 +66,7 @@ def follow(
             "services": services,
         }
     )
-    if look.changing or look.stopped:
+    if not settled:
         return now
     row = record.generations.get(look.generation) or Served(since=_time(look.time), until=_time(look.time))
     row = _lasted(row, look, verdict, look.at - record.at if quiet else 0.0, completed)
@@ -110,7 +111,8 @@ def _harmed(row: Served, verdict: Verdict, died: int, *, new_hang: bool) -> Serv
     return row
 
 
-def _gained(before: Seen | None, body: Body, server: Server | None, at: float) -> Gained:
+def _gained(before: Seen | None, body: Body, server: Server | None, at: float | None) -> Gained:
+    """What was completed since `before`; with `at`, the time of the look, a reading of this look may begin anew."""
     same = before is not None and _same(before, body)
     seen = before if same and before else Seen(pid=body.main.pid, started=body.main.started)
     if server is None or not server.ready or not server.counters_at:
@@ -119,7 +121,8 @@ def _gained(before: Seen | None, body: Body, server: Server | None, at: float) -
     last = seen.counted
     if last is None:
         # The first reading after a start or an operation is what later ones are compared with.
-        return Gained(seen.model_copy(update={"counted": now if same and server.counters_at >= at else None}))
+        begins = at is not None and server.counters_at >= at
+        return Gained(seen.model_copy(update={"counted": now if begins else None}))
     if now.at <= last.at or now.finished < last.finished or now.prompt_tokens < last.prompt_tokens:
         return Gained(seen if now.at <= last.at else seen.model_copy(update={"counted": now}))
     aborted = max(0.0, now.aborted - last.aborted)
