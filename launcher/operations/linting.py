@@ -55,6 +55,8 @@ def _block(entry: Any, where: str) -> Block:
     for key, kind in (("id", str), ("role", str), ("env", dict), ("args", dict)):
         if key not in entry:
             raise InputError(f"{where} has no {key}", hint=_FORM)
+        if entry[key] is None and kind is dict:
+            entry = {**entry, key: {}}  # an empty mapping in YAML
         if not isinstance(entry[key], kind):
             wanted = "a text" if kind is str else "an object"
             raise InputError(f"{where}: {key} is {_kind(entry[key])}, not {wanted}", hint=_FORM)

@@ -28,24 +28,50 @@ def refusal(knobs: EngineKnobs, name: str, value: ArgValue) -> str | None:
     """
     if value is None or value is False:
         return None
-    texts = () if value is True else (value,) if isinstance(value, str) else value
-    match find_flag(knobs, name):
+    words = () if value is True else (value,) if isinstance(value, str) else value
+    return _refused(knobs, name, words)
+
+
+def _refused(knobs: EngineKnobs, name: str, words: tuple[str, ...]) -> str | None:
+    """The same of a flag and the words that follow it; the name may have a value joined to it with ``=``."""
+    plain, equals, joined = name.partition("=")
+    match find_flag(knobs, plain):
         case Unknown():
             return "unrecognized"
         case Abbreviation() as short:
-            return "ambiguous" if short.ambiguous else refusal(knobs, short.candidates[0], value)
+            return "ambiguous" if short.ambiguous else _refused(knobs, short.candidates[0] + name[len(plain) :], words)
+        case Flag() as flag if flag.refused:
+            return "refused"
+        case Flag() as flag if equals:
+            return _joined(flag, joined) or _left(knobs, words)
         case Flag() as flag:
-            return "refused" if flag.refused else _taken(flag, texts)
+            return _taken(knobs, flag, words)
 
 
-def _taken(flag: Flag, texts: tuple[str, ...]) -> str | None:
-    least, most = _count(flag, len(texts))
-    own = tuple(takewhile(lambda text: not _is_option(text), texts))[:most]
+def _joined(flag: Flag, text: str) -> str | None:
+    """A value behind an equals sign is the only one, whatever it looks like."""
+    if not flag.takes_value:
+        return f"ignored explicit argument {text!r}"
+    if isinstance(flag.nargs, int) and flag.nargs > 1:
+        return f"expected {flag.nargs} arguments"
+    return _text(flag, text)
+
+
+def _taken(knobs: EngineKnobs, flag: Flag, words: tuple[str, ...]) -> str | None:
+    least, most = _count(flag, len(words))
+    own = tuple(takewhile(lambda text: not _is_option(text), words))[:most]
     if len(own) < least:
         return _EXPECTED.get(flag.nargs, f"expected {least} arguments")
     refused = (reason for text in own if (reason := _text(flag, text)))
-    # What is left over stands alone on the command line, where the engine takes nothing.
-    return next(refused, "unrecognized" if len(own) < len(texts) else None)
+    return next(refused, None) or _left(knobs, words[len(own) :])
+
+
+def _left(knobs: EngineKnobs, words: tuple[str, ...]) -> str | None:
+    """Words that no flag takes: another flag with its own, or what stands alone, where the engine takes nothing."""
+    if not words:
+        return None
+    first, *rest = words
+    return _refused(knobs, first.removeprefix("--"), tuple(rest)) if first.startswith("--") else "unrecognized"
 
 
 _EXPECTED: Mapping[int | str | None, str] = {

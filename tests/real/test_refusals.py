@@ -23,7 +23,22 @@ CPU_ENGINE = home() / "venv"
 """This machine's own, asked for before any test is given folders of its own."""
 VALUES: tuple[ArgValue, ...] = (
     *(True, "1", "-1", "1.5", "1_000", " 7 ", "x", "auto", "true", "-1e5", "-foo", "-a b", "", "None", "4k", "2Mi"),
-    *((), ("1", "2"), ("a", "b"), "[1]", "{", "--", "-", "=x"),
+    *(
+        (),
+        ("1", "2"),
+        ("a", "b"),
+        "[1]",
+        "{",
+        "--",
+        "-",
+        "=x",
+        "--tp",
+        ("--tp", "8"),
+        ("1", "--no-such"),
+        "٣",
+        "inf",
+        "0x10",
+    ),
 )
 """A mapping is not among them: what may stand in one, --lora-paths and --cuda-graph-config decide themselves."""
 SAMPLE = 1500
@@ -60,6 +75,8 @@ def cases(knobs: EngineKnobs) -> set[tuple[str, ArgValue]]:
     flags = [flag for flag in knobs.flags.values() if flag.action != "help"]
     found = {(flag.name, value) for flag in flags for value in VALUES}
     found |= {(flag.name, str(choice)) for flag in flags for choice in choices(flag)}
+    found |= {(f"{flag.name}={text}", True) for flag in flags for text in ("", "1", "-1", "x")}
+    found |= {(name.replace("-", "_"), "1") for flag in flags for name in flag.spellings}
     return found | {(name[:cut], True) for flag in flags for name in flag.spellings for cut in range(1, len(name) + 1)}
 
 

@@ -81,6 +81,11 @@ def test_values_become_the_words_that_a_process_gets(tmp_path: Path) -> None:
     assert block == Block("a", "decode", {"A": "1", "B": "True", "C": None}, expected)
 
 
+def test_an_empty_mapping_may_be_null(tmp_path: Path) -> None:
+    (block,) = read_blocks(write(tmp_path, [BLOCK | {"args": None, "env": None}]))
+    assert block == Block("a", "decode", {}, {})
+
+
 def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text(json.dumps([BLOCK]), encoding="utf-8-sig")

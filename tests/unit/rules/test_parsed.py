@@ -114,6 +114,17 @@ def argparse_says(name: str, value: ArgValue) -> str | None:
         ("quiet", "true", "unrecognized"),
         ("no-overlap", True, None),
         ("no-overlap", "1", "unrecognized"),
+        ("tp-size=4", True, None),
+        ("tp=x", True, "invalid int value"),
+        ("graph-max-bs=1", True, "ambiguous"),
+        ("tp-size=", True, "invalid int value"),
+        ("tp-size=4", "8", "unrecognized"),
+        ("share=-1e5", True, None),
+        ("quiet=1", True, "ignored explicit argument '1'"),
+        ("pair=1", "2", "expected 2 arguments"),
+        ("quiet", ("--tp", "4"), None),
+        ("quiet", ("--tp",), "expected one argument"),
+        ("sizes", ("1", "--backend", "nccl"), "invalid choice"),
     ],
 )
 def test_each_kind_of_refusal(name: str, value: ArgValue, reason: str | None) -> None:
@@ -122,15 +133,20 @@ def test_each_kind_of_refusal(name: str, value: ArgValue, reason: str | None) ->
 
 NAMES = st.sampled_from([s[:cut] for each in FLAGS for s in each.spellings for cut in range(2, len(s) + 1)])
 WORDS = st.one_of(
+    st.sampled_from(["--tp", "--tp=4", "--quiet", "--sizes", "--radix", "--"]),
     st.sampled_from(["1", "-1", "-1.5", "-.5", "1_000", " 7 ", "", "-", "--", "-x", "-a b", "nixl", "{}", "0", "true"]),
     st.integers(-99, 99).map(str),
     st.text(st.characters(codec="utf-8", exclude_characters="=-"), max_size=4),
 )
 
 
-@given(NAMES, st.one_of(st.booleans(), WORDS, st.lists(WORDS, max_size=3).map(tuple)))
-def test_it_agrees_with_argparse(name: str, value: ArgValue) -> None:
-    assert (refusal(KNOBS, name, value) is None) == (argparse_says(name, value) is None)
+@given(
+    NAMES,
+    st.sampled_from(["", "", "=4", "=", "=x", "=-1e5"]),
+    st.one_of(st.booleans(), WORDS, st.lists(WORDS, max_size=3).map(tuple)),
+)
+def test_it_agrees_with_argparse(name: str, joined: str, value: ArgValue) -> None:
+    assert (refusal(KNOBS, name + joined, value) is None) == (argparse_says(name + joined, value) is None)
 
 
 @pytest.mark.parametrize(
