@@ -15,6 +15,7 @@ from launcher.operations.confirming import forget
 from launcher.operations.driving import settle_boot, tell
 from launcher.operations.events import Event, Report
 from launcher.operations.interrupts import interruptible
+from launcher.operations.targets import forget_targets
 from launcher.plan import Plan
 from launcher.store import Store, who, writer
 
@@ -47,6 +48,8 @@ def down(store: Store, report: Report, *, why: str | None = None, drain: bool = 
         tell(plan, store.layout, f"down by {by}{f': {why}' if why else ''}")
         stopped = stop_all(plan, store, report, drain=drain)
         tell(plan, store.layout, "down done: nothing is left")
+        with contextlib.suppress(PdlaunchError):  # then Prometheus says that it is down, and it is
+            forget_targets(store.layout)
         if noted:
             _written(report, lambda: store.finish("done", by=by, why=why))
     return Down(store.layout.deployment, stopped, time.monotonic() - began)

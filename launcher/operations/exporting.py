@@ -12,6 +12,7 @@ from launcher.errors import PdlaunchError
 from launcher.operations.evidence import evidence, good
 from launcher.operations.freezing import FOLDER
 from launcher.operations.proven_before import probed
+from launcher.operations.targets import targets_file, write_targets
 from launcher.operations.watching import Say
 from launcher.store import Store
 from launcher.store.journal import now
@@ -37,6 +38,7 @@ class Exporter:
         self._generation, self._port, self._context, self._digest = -1, 0, 0, ""
         self._server: ThreadingHTTPServer | None = None
         self._next = 0.0
+        self._told = -1
 
     def __call__(self, look: Look, verdict: Verdict) -> None:
         """Keep one more look; a port that is taken is told once and tried again."""
@@ -45,6 +47,8 @@ class Exporter:
         if look.generation != self._generation:
             self._settle(look.generation)
         self._last = (look, verdict)
+        if any(server.body for server in look.servers.values()) and not look.stopped:
+            self._tell_targets()
         if self._port and self._server is None and time.monotonic() >= self._next:
             self._open()
 
@@ -64,6 +68,17 @@ class Exporter:
             self._next = 0.0
         self._generation, self._port = number, port
         self._context, self._digest = plan.context or 0, generation.seal.digest[:12]
+
+    def _tell_targets(self) -> None:
+        """Write what there is to scrape, where it is not there or of another generation."""
+        if self._told == self._generation and os.path.exists(targets_file(self._store.layout)):  # noqa: PTH110
+            return
+        try:
+            write_targets(self._store.layout, self._store.generation(self._generation).plan)
+        except PdlaunchError as error:
+            if self._told != self._generation:
+                self._say(str(error))
+        self._told = self._generation
 
     def _open(self) -> None:
         told = self._next > 0.0
