@@ -4,7 +4,8 @@
 # Needs `pdlaunch` (deploy/install.sh) and a router (pdlaunch engine install cpu).
 set -euo pipefail
 checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-pdlaunch() { "${PDLAUNCH:-$checkout/.venv/bin/pdlaunch}" "$@" 2>>"$folder/progress.log"; }
+run() { "${PDLAUNCH:-$checkout/.venv/bin/pdlaunch}" "$@"; }
+pdlaunch() { if [[ ${aloud:-} ]]; then run "$@" 2>&1; else run "$@" 2>>"$folder/progress.log"; fi; }
 folder=$(mktemp -d)
 export PDLAUNCH_STATE_DIR=$folder/state PDLAUNCH_RUN_DIR=$folder/run
 trap 'pdlaunch down -d agents --now >/dev/null || true; cat "$folder/progress.log" >&2; rm -rf "$folder"' EXIT
@@ -18,6 +19,8 @@ engine: {kind: simulator, source: $folder/fork, args: {context-length: 131072, c
 prefill: {port: ${PREFILL:-12010}, nccl_port: $((${PREFILL:-12010} + 1)), bootstrap_port: $((${PREFILL:-12010} + 2))}
 decode: {port: $((${PREFILL:-12010} + 3)), nccl_port: $((${PREFILL:-12010} + 4))}
 router: {port: $((${PREFILL:-12010} + 5)), metrics_port: $((${PREFILL:-12010} + 6))}
+knobs:
+  SGLANG_SM120_MMA_TARGET_CTAS: {safe: unset, bad: {512: hangs once the context has grown}}
 END
 cd "$folder"
 
@@ -25,6 +28,16 @@ tell() { echo "\$ $*"; eval "$*" || echo "(exit $?)"; echo; }
 tell pdlaunch up agents.yaml -m "'served agents all morning'"
 tell pdlaunch name noon
 tell "sed -i 's/^decode: {/&env: {SGLANG_SM120_MMA_TARGET_CTAS: 512}, /' agents.yaml"
+aloud=yes tell pdlaunch check agents.yaml
+cat >allow <<END
+allow:
+  - what: decode.env.SGLANG_SM120_MMA_TARGET_CTAS=512
+    claim: hangs once the context has grown
+    why: "+6 % short decode"
+    by: assistant
+    until: $(date -d "3 days" +%F)
+END
+tell "cat allow | tee -a agents.yaml"
 tell "echo '# try' >> fork/launcher/simulator/tokens.py"
 tell pdlaunch up agents.yaml -m "'+6 % short decode'"
 tell pdlaunch diff noon

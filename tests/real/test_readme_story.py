@@ -21,12 +21,15 @@ VARYING = (
     (r"(?<=tokens\. )\S+( s)?", "N s"),
     (r"\(pid \d+\)", "(pid N)"),
     (r"127\.0\.0\.1:\d+", "HOST:PORT"),
+    (r"\b\d{4}-\d\d-\d\d$", "DATE"),
+    (r"until \w{3} \d+ \w{3}", "until DAY"),
+    (r"(?<=fork\.yaml:)\d+", "N"),
 )
 
 
 def settled(text: str) -> str:
     for pattern, word in VARYING:
-        text = re.sub(pattern, word, text)
+        text = re.sub(pattern, word, text, flags=re.MULTILINE)
     return text.strip()
 
 
