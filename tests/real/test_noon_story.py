@@ -5,10 +5,13 @@ On the simulator, and on real SGLang with NIXL and the router (the CPU engine).
 
 from __future__ import annotations
 
+import datetime as dt
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -24,6 +27,7 @@ from ..deployments import Deployment, pair
 
 pytestmark = pytest.mark.real
 
+NOON = "SGLANG_SM120_MMA_TARGET_CTAS"
 MARKER = "\n\ndef edited_by_hand():\n    return True\n"
 
 
@@ -73,6 +77,57 @@ def test_on_real_sglang(real: tuple[Deployment, Path]) -> None:
     tell_the_story(deployment, file, riskiest_first=["utils.py", "SGLANG_TIMEOUT_KEEP_ALIVE"])
 
 
+@pytest.fixture
+def dsv4_flash(tmp_path: Path, free_port: Callable[[], int], router_venv: Path) -> Iterator[Deployment]:
+    """The shipped profile, with simulators in the place of SGLang and its cards."""
+    settings = yaml.safe_load((shipped("profiles") / "dsv4-flash.yaml").read_text())
+    settings |= {"backend": "supervisord", "ready": {"within": "60s"}, "stop": {"drain": "1s", "kill": "3s"}}
+    for key in ("venv", "version", "source", "user"):
+        del settings["engine"][key]
+    settings["engine"]["kind"] = "simulator"
+    del settings["model"]
+    for role in ("prefill", "decode"):
+        del settings[role]["gpus"]
+        settings[role] |= {"port": free_port(), "nccl_port": free_port()}
+    settings["prefill"]["bootstrap_port"] = free_port()
+    settings["router"] |= {"port": free_port(), "metrics_port": free_port(), "venv": str(router_venv)}
+    made = Deployment(tmp_path, settings)
+    yield made
+    made.end()
+
+
+def test_the_variable_is_refused_starts_with_a_waiver_that_names_the_claim_and_stands_on_top(
+    dsv4_flash: Deployment,
+) -> None:
+    succeed(dsv4_flash, "up", str(dsv4_flash.profile), "-m", "served agents well")
+    succeed(dsv4_flash, "name", "noon")
+    noon = dsv4_flash.pids
+
+    dsv4_flash.env("decode", **{NOON: "512"})
+    dsv4_flash.settings["router"]["args"]["queue-size"] = 300
+    refused = dsv4_flash.pdlaunch("up", str(dsv4_flash.profile), "-m", "+6 % short decode")
+    assert refused.returncode == 2
+    assert "error  known bad: decode hangs once the context has grown" in refused.stderr
+    assert "said by: fork.yaml:" in refused.stderr, "the catalogue's word stands beside the profile's own"
+    assert "(2026-12-01, 8x RTX PRO 6000)  this project: the incident of 2026-12-01" in refused.stderr
+    assert (dsv4_flash.pids, dsv4_flash.store.numbers()) == (noon, (1,)), "nothing was started or recorded"
+
+    claim = re.search(r"claim: '(.*)'", refused.stderr)
+    assert claim is not None
+    waiver = {"what": f"decode.env.{NOON}=512", "claim": claim[1], "why": "+6 %", "by": "assistant"}
+    dsv4_flash.settings["allow"] = [{**waiver, "until": dt.date(2999, 1, 1)}]
+    succeed(dsv4_flash, "up", str(dsv4_flash.profile), "-m", "+6 % short decode")
+
+    first, *others = differences(dsv4_flash, 3, "diff", "noon", "--json")
+    assert (first["name"], [each["name"] for each in others][:1]) == (NOON, ["queue-size"])
+    declared = first["declared"]
+    assert (declared["after"]["outcome"], declared["after"]["waiver"]["claim"]) == ("bad", claim[1])
+    assert "incident of 2026-12-01" in declared["after"]["claims"][0]["source"]
+    status = dsv4_flash.pdlaunch("status").stdout
+    assert "3 changes, one outside its declared range      pdlaunch diff noon" in status  # the waiver is one of them
+    assert f"known bad: {claim[1]}" in status
+
+
 def tell_the_story(deployment: Deployment, file: Path, *, riskiest_first: list[str]) -> None:
     before = file.read_text()
     succeed(deployment, "up", str(deployment.profile), "-m", "served agents well")
@@ -101,10 +156,10 @@ def succeed(deployment: Deployment, *words: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def differences(deployment: Deployment, code: int, *words: str) -> list[dict[str, str]]:
+def differences(deployment: Deployment, code: int, *words: str) -> list[dict[str, Any]]:
     done = deployment.pdlaunch(*words)
     assert done.returncode == code, done.stdout + done.stderr
-    found: list[dict[str, str]] = json.loads(done.stdout)["differences"]
+    found: list[dict[str, Any]] = json.loads(done.stdout)["differences"]
     return found
 
 
