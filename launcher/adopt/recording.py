@@ -8,7 +8,7 @@ from launcher.adopt.finding import Found
 from launcher.adopt.grouping import model_name, model_path, names
 from launcher.adopt.secrets import Secrets, secrets_of
 from launcher.plan import DIGEST, MARK, Argument, Origin, Plan, Secret, Service, Variable
-from launcher.plan.model import EngineUse
+from launcher.plan.model import BackendName, EngineUse
 from launcher.plan.resolving import USUAL_CHUNK
 from launcher.profile import Ready, Restart, Stop
 
@@ -27,11 +27,18 @@ def secrets_by_service(group: Sequence[Found]) -> Mapping[str, Secrets]:
 
 
 def plan_of(
-    deployment: str, group: Sequence[Found], files: Files, *, engine: EngineUse, accounts: Mapping[str, str | None]
+    deployment: str,
+    group: Sequence[Found],
+    files: Files,
+    *,
+    engine: EngineUse,
+    accounts: Mapping[str, str | None],
+    backend: BackendName,
 ) -> Plan:
     """The plan of the servers as they run: same words, same variables, exempt from every check.
 
-    `accounts` is service to the user that it runs as, None where that is the one who adopts.
+    `backend` is what starts it the next time. `accounts` is service to the user that it runs as, None where that is
+    the one who adopts.
     """
     secrets = secrets_by_service(group)
     services = [
@@ -52,7 +59,7 @@ def plan_of(
         ready=Ready(),
         stop=Stop(),
         restart=Restart(),
-        backend="supervisord",
+        backend=backend,
         notes=("adopted as it ran; nothing of it was judged",),
     )
 

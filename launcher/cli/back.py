@@ -85,7 +85,7 @@ def confirm(
         waits = must_wait(store)
         say(f"would keep generation {waits.generation}; generation {waits.former} would return at {clock(waits.until)}")
         return 0
-    done = keep(store, why=why)
+    done = keep(store, reporter(), why=why)
     if json:
         print_json(
             {"schema_version": 1, "deployment": done.deployment, "generation": done.generation, "former": done.former}

@@ -27,11 +27,13 @@ from launcher.backends.adopted import adopted
 from launcher.backends.processes import Proc, look
 from launcher.errors import InputError
 from launcher.knobs import EngineKnobs, Unknown, find_env
+from launcher.observe.machine import has_systemd
 from launcher.operations.adopted_engine import AdoptedEngine, engine_of
 from launcher.operations.adopted_profile import AdoptedProfile, make_profile, write_profile
 from launcher.operations.adopted_writing import Keeping, keep
 from launcher.operations.handover import ADOPTED
 from launcher.plan import Plan
+from launcher.plan.model import BackendName
 from launcher.store import Store, deployments, layout, who
 from launcher.store.names import require_name
 
@@ -94,7 +96,7 @@ def adopt(
     accounts = _accounts(group)
     engine = engine_of(group, next(iter(accounts.values()), None))
     keeping = Keeping.of(store, group, accounts)
-    plan = plan_of(deployment, group, keeping.files, engine=engine.use, accounts=accounts)
+    plan = plan_of(deployment, group, keeping.files, engine=engine.use, accounts=accounts, backend=_backend())
     servers = tuple(_server(n, f, keeping.files.get(n, {}), engine) for n, f in zip(names(group), group, strict=True))
     made = make_profile(deployment, group, keeping.files, engine, plan, path)
     _require_free(made, force=force or dry_run)
@@ -102,6 +104,11 @@ def adopt(
     if not dry_run:
         number = keep(store, keeping, plan, engine, made, called=called, by=who(), why=why)
     return Adopting(deployment, called, number, servers, engine, plan, keeping.files, made)
+
+
+def _backend() -> BackendName:
+    """What starts it once it is handed over: what a profile that says nothing is started by."""
+    return "systemd" if has_systemd() else "supervisord"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +147,7 @@ def read_script(
     deployment = name or deployment_name(group)
     target = profile.absolute()
     engine = engine_of(group, None)
-    plan = plan_of(deployment, group, {}, engine=engine.use, accounts={})
+    plan = plan_of(deployment, group, {}, engine=engine.use, accounts={}, backend=_backend())
     made = make_profile(deployment, group, {}, engine, plan, target)
     _require_free(made, force=force or dry_run)
     if not dry_run:

@@ -8,11 +8,12 @@ from collections.abc import Collection
 from launcher.backends.protocol import Backend
 from launcher.errors import PdlaunchError
 from launcher.observe.running import running
+from launcher.operations.booting import settle_next_boot
 from launcher.operations.confirming import leave_unconfirmed
 from launcher.operations.driving import backend_of, stop_others, without_plan
 from launcher.operations.events import Event, Report
 from launcher.operations.going import Arrived, go
-from launcher.operations.handover import release_units, settle_units, waiting
+from launcher.operations.handover import release_units, waiting
 from launcher.operations.interrupts import Interrupted
 from launcher.operations.moving import Move
 from launcher.operations.receipts import keep_receipts
@@ -64,11 +65,11 @@ def arrive(
         driver.tell(f"{operation} {outcome}: {str(error) or 'told to stop'}; {said}", bad=True)
         store.finish(outcome, by=by, why=str(error) or why, untouched=untouched)
         raise
+    settle_next_boot(generation, store, report, back=operation == "rollback" and not as_adopted)
     store.finish("done", by=by, why=why)
     driver.tell(f"{operation} done: generation {generation.number} serves, {arrived.proven}")
     leave_unconfirmed(store, generation.number, by=by, why=why)
     release(store.layout, keep=resources(plan))
-    settle_units(generation, store, report, back=operation == "rollback" and not as_adopted)
     keep_receipts(generation, store, report, by=by)
     return arrived
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from launcher.operations.confirming import waiting_for
 from launcher.operations.driving import boots
+from launcher.operations.handover import old_units_start
 from launcher.plan import Plan
 from launcher.store import Store
 from launcher.store.unconfirmed import unconfirmed
@@ -21,7 +22,7 @@ def about_boot(plan: Plan, store: Store) -> tuple[str | None, str | None]:
     if (left := unconfirmed(store.layout)) is not None:
         return f"generation {left.generation} was not confirmed: a boot brought generation {current} back", None
     after = boots(store.layout)
-    if after == current:
+    if after == current or (after is None and old_units_start(store)):
         return None, None
     would = f"generation {after}" if after is not None else "nothing"
     return f"a boot would bring back {would}: an interrupted command came to all but that", f"pdlaunch restart{name}"

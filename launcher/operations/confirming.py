@@ -15,6 +15,7 @@ from launcher.backends.systemd.systemctl import manager
 from launcher.errors import BusyError, InputError, ReturnedError
 from launcher.operations.driving import command, settle_boot, tell
 from launcher.operations.events import Report
+from launcher.operations.handover import old_units_start, settle_units, waiting
 from launcher.operations.interrupts import interruptible
 from launcher.plan import Plan
 from launcher.render.systemd.lasting import Return
@@ -45,6 +46,11 @@ def require_returnable(plan: Plan, store: Store) -> int:
             f"under {plan.backend} nothing returns by itself: no timer of it would outlive a restart of the machine",
             hint="--confirm needs the systemd backend; here: pdlaunch rollback --to -1",
         )
+    if waiting(store):
+        raise InputError(
+            f"{plan.deployment} still runs under its old units, which could not return by themselves",
+            hint="pdlaunch up PROFILE hands over; --confirm works from then on",
+        )
     note = waiting_for(store)
     former = note.former if note else store.current()
     if former is None:
@@ -74,6 +80,9 @@ def promise(
     until = dt.datetime.now().astimezone() + dt.timedelta(seconds=seconds)
     note = Unconfirmed(generation=generation.number, former=former, until=until, by=by, why=why)
     write_unconfirmed(store.layout, note)
+    if not old_units_start(store):
+        before = store.generation(former)
+        settle_boot(before.plan, store.layout, before.path)
     arm_timer(
         manager(),
         Return(
@@ -116,7 +125,7 @@ def leave_unconfirmed(store: Store, arrived: int, *, by: str, why: str | None) -
         forget(store)
 
 
-def confirm(store: Store, *, why: str | None = None) -> Confirmed:
+def confirm(store: Store, report: Report, *, why: str | None = None) -> Confirmed:
     """Keep the generation that runs: nothing returns by itself, and a boot brings it back.
 
     Raises InputError where nothing waits for that, BusyError while somebody changes the deployment.
@@ -126,6 +135,7 @@ def confirm(store: Store, *, why: str | None = None) -> Confirmed:
         store.recover(by=by)
         note = must_wait(store)
         generation = store.generation(note.generation)
+        settle_units(generation, store, report, back=False)
         settle_boot(generation.plan, store.layout, generation.path)  # first: without it a boot would go back
         forget(store)
         store.journal.append(JournalEvent(what=CONFIRMED, by=by, why=why, generation=note.generation))

@@ -16,8 +16,7 @@ from launcher.errors import PdlaunchError
 from launcher.observe.logs import Lines, Tail
 from launcher.observe.running import Running, running
 from launcher.operations.caches import prepare_caches
-from launcher.operations.confirming import waiting_for
-from launcher.operations.driving import settle_boot, stop_others
+from launcher.operations.driving import stop_others
 from launcher.operations.events import Event, Report
 from launcher.operations.handover import release_units
 from launcher.operations.loading import Loading, Watch, ready
@@ -83,8 +82,6 @@ def go(
     report(Event("ready", f"{len(services)} started, {len(found.keep)} left alone", seconds=time.monotonic() - loaded))
     _record(store, generation, proven, loadings, by=by, why=why)
     store.set_current(generation.number, by=by, why=why)
-    if waiting_for(store) is None:  # until it is confirmed a boot brings back the former one
-        settle_boot(plan, store.layout, generation.path)
     backend.arrived()
     return Arrived(generation.number, found, proven, time.monotonic() - began)
 

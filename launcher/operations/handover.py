@@ -79,6 +79,12 @@ def settle_units(generation: Generation, store: Store, report: Report, *, back: 
         report(Event("units", f"{', '.join(u.name for u in units)} disabled again"))
 
 
+def old_units_start(store: Store) -> bool:
+    """Whether a boot starts the old units, after the way back to what was adopted."""
+    kinds = (HANDED_OVER, ENABLED, DISABLED)
+    return next((e.what for e in reversed(store.journal.events()) if e.what in kinds), None) == ENABLED
+
+
 def _adopted(store: Store) -> Generation | None:
     """The newest generation that was adopted and is still there."""
     return next((g for g in reversed(store.generations()) if (g.path / NAME).is_file()), None)

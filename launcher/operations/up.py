@@ -9,11 +9,13 @@ from pathlib import Path
 
 from launcher.errors import PdlaunchError, ReturnedError
 from launcher.operations.arriving import arrive, keep_what_runs
-from launcher.operations.confirming import promise, require_returnable, take_back, waiting_for
+from launcher.operations.booting import settle_next_boot
+from launcher.operations.confirming import promise, require_returnable, take_back
 from launcher.operations.doctoring import require_healthy
-from launcher.operations.driving import backend_of, settle_boot
+from launcher.operations.driving import backend_of
 from launcher.operations.events import Event, Report
 from launcher.operations.going import Arrived
+from launcher.operations.handover import old_units_start
 from launcher.operations.interrupts import interruptible
 from launcher.operations.moving import Move
 from launcher.operations.presence import hold_is_alive
@@ -96,8 +98,8 @@ def _up(start: Start, store: Store, report: Report, *, by: str, why: str | None,
         else:
             arrived = _until_confirmed(generation, former, confirm, store, report, by=by, why=why)
             until = promise(generation, former, confirm, store, by=by, why=why)
-    elif waiting_for(store) is None:
-        settle_boot(plan, store.layout, generation.path)  # a command that was killed may have come to all but this
+    else:  # a command that was killed may have come to all but this
+        settle_next_boot(generation, store, report, back=old_units_start(store))
     return Up(plan.deployment, generation.number, url(plan), move, arrived, until)
 
 
