@@ -73,7 +73,7 @@ def context(loaded: Loaded, facts: Facts) -> Context:
     watched = {WATCH: watch.metrics_port} if watch.metrics_port else {}
     if router:
         metrics = {"metrics": router.metrics_port} if router.metrics_port else {}
-        purposes = ("http", "metrics", WATCH) if watch.on_hang != "none" else ("http", "metrics")
+        purposes = ("http", "metrics", WATCH) if watched or watch.on_hang != "none" else ("http", "metrics")
         wanted.append(Wanted("router", purposes, {"http": router.port, **metrics, **watched}))
     elif watched:
         wanted.append(Wanted(WATCH, (WATCH,), watched))
