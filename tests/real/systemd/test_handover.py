@@ -32,9 +32,12 @@ def serving(box: Box, port: int) -> set[str]:
 def port(box: Box, tmp_path: Path, free_port: Callable[[], int]) -> int:
     """An old unit serves there, enabled."""
     number = free_port()
-    words = f"{sys.executable} -m launcher.simulator --model-path /models/tiny --context-length 4096"
+    words = f"{sys.executable} -m launcher.simulator --model-path /models/tiny --nccl-port {free_port()}"
     script = tmp_path / "serve.sh"
-    script.write_text(f"#!/bin/bash\nexport SGLANG_LOG_MS=1\nexec {words} --chunked-prefill-size 256 --port {number}\n")
+    script.write_text(
+        f"#!/bin/bash\nexport SGLANG_LOG_MS=1\n"
+        f"exec {words} --context-length 4096 --chunked-prefill-size 256 --port {number}\n"
+    )
     script.chmod(0o755)
     (box.folder / "keep/units" / OLD).write_text(
         f"[Service]\nExecStart={script}\nWorkingDirectory={tmp_path}\nRestart=always\n[Install]\nWantedBy=multi-user.target\n"
