@@ -4,6 +4,23 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+# What Debian has and the tests need real: a program, and the package that brings it.
+missing=()
+while read -r program package; do
+  command -v "$program" >/dev/null || missing+=("$package")
+done <<'LIST'
+promtool prometheus
+LIST
+if ((${#missing[@]})); then
+  install="apt-get update && apt-get install -y --no-install-recommends ${missing[*]}"
+  if [[ $EUID -ne 0 ]] || ! command -v apt-get >/dev/null; then
+    echo "error: missing: ${missing[*]}" >&2
+    echo "hint: as root: $install" >&2
+    exit 1
+  fi
+  bash -c "$install" >&2
+fi
+
 deploy/install.sh dev
 export PATH="$PWD/.venv/bin:$PATH"
 
