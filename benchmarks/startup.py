@@ -10,6 +10,7 @@ COMMANDS = {
     "python -c pass": BARE,
     "pdlaunch --help": (PDLAUNCH, "--help"),
     "pdlaunch --version": (PDLAUNCH, "--version"),
+    "TAB after pdlaunch explain SGLANG_": ("env", "_PDLAUNCH_COMPLETE=1", PDLAUNCH, "explain", "SGLANG_"),
     "pdlaunch plan --help": (PDLAUNCH, "plan", "--help"),
 }
 

@@ -1,4 +1,4 @@
-"""The command line. What is asked most often and needs nothing (`--help`, `--version`) is answered without imports."""
+"""The command line. What is asked most often and needs nothing (`--help`, `--version`, TAB) is answered at once."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ import gc
 import os
 import sys
 
+_ASKED_BY_A_SHELL = "_PDLAUNCH_COMPLETE"
+
 
 def main() -> None:
     """The entry point of the command `pdlaunch`."""
     words = sys.argv[1:]
+    if os.environ.get(_ASKED_BY_A_SHELL) or words[:1] == ["--show-completion"]:
+        from launcher.cli import completing
+
+        sys.exit(completing.main(words))
     if words in ([], ["--help"], ["-h"]):
         from launcher.cli.front import print_help
 

@@ -36,6 +36,7 @@ def build(asked: str | None = None) -> typer.Typer:
         name="pdlaunch",
         help="Launch prefill/decode-disaggregated SGLang serving, and keep its configuration honest.",
         rich_markup_mode=None,
+        add_completion=False,  # `launcher.cli.completing` answers shells
         pretty_exceptions_enable=False,
         no_args_is_help=True,
         context_settings={"help_option_names": ["-h", "--help"]},

@@ -1,10 +1,11 @@
-"""Generates the pages that are kept beside the code: the first help page and the command reference.
+"""Generates what is kept beside the code: the first help page, the command reference, and the words for completion.
 
 Run as ``python -m launcher.cli.pages`` in a checkout. A test compares the files with what this returns.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,24 @@ import typer
 from typer.core import TyperGroup
 
 from launcher.cli.app import GROUPS, NESTED, build
+from launcher.cli.completing import WORDS
 from launcher.cli.front import HELP
 
+_KINDS = {
+    "deployment": "deployment",
+    "backend": "backend",
+    "services": "service",
+    "freeze": "service",
+    "generation": "generation",
+    "to": "generation",
+    "diff before": "generation",
+    "diff after": "generation",
+    "explain name": "knob",
+    "declare name": "knob",
+    "knobs list words": "knob",
+    "name word": "name",
+}
+"""What a parameter's value names, by its own name, or by that and the command's; of any other nothing is known."""
 REFERENCE = Path(__file__).parents[2] / "docs" / "commands.md"
 _WIDTH = 100
 
@@ -31,7 +48,8 @@ def first_page() -> str:
         lines += ["", f"{title}:"]
         names = [*commands, *NESTED] if title == "Set-up" else list(commands)
         lines += [f"  {name:<10} {_first_sentence(command.commands[name])}" for name in names]
-    lines += ["", "pdlaunch COMMAND --help shows a command's options. Start: pdlaunch up PROFILE", ""]
+    lines += ["", "pdlaunch COMMAND --help shows a command's options. Start: pdlaunch up PROFILE"]
+    lines += ["Completion on TAB: eval \"$(pdlaunch --show-completion bash)\", or zsh, or fish", ""]
     return "\n".join(lines)
 
 
@@ -42,6 +60,31 @@ def reference() -> str:
         context = typer.Context(command, info_name=path, max_content_width=_WIDTH, terminal_width=_WIDTH)
         parts += [f"## {path}", "", "```", command.get_help(context), "```", ""]
     return "\n".join(parts)
+
+
+def completion_words() -> str:
+    """Each command with its options and arguments, and what their values name: a kind, empty for anything else."""
+    found = {path.removeprefix("pdlaunch "): _words(path, command) for path, command in _walk(_command(), "pdlaunch")}
+    return json.dumps(found, indent=1) + "\n"
+
+
+def _words(path: str, command: Any) -> dict[str, Any]:
+    arguments = [each for each in command.params if each.param_type_name == "argument"]
+    options = {
+        word: None if each.is_flag else _kind(path, each.name) or "text"
+        for each in command.params
+        if each.param_type_name == "option"
+        for word in each.opts
+    }
+    return {
+        "options": {**options, "--help": None},
+        "arguments": [_kind(path, each.name) for each in arguments],
+        "more": any(each.nargs == -1 for each in arguments),
+    }
+
+
+def _kind(path: str, name: str) -> str:
+    return _KINDS.get(f"{path.removeprefix('pdlaunch ')} {name}") or _KINDS.get(name, "")
 
 
 def _command() -> TyperGroup:
@@ -64,6 +107,7 @@ def _first_sentence(command: Any) -> str:
 
 
 if __name__ == "__main__":
+    WORDS.write_text(completion_words(), encoding="utf-8")
     HELP.write_text(first_page(), encoding="utf-8")
     REFERENCE.parent.mkdir(exist_ok=True)
     REFERENCE.write_text(reference(), encoding="utf-8")
