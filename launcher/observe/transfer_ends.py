@@ -44,6 +44,7 @@ class Process:
 
     def __init__(self, end: End, role: str, told: Mapping[str, Any], log: IO[bytes]) -> None:
         self._service = end.service
+        self._heard = b""
         words = json.dumps({**told, "role": role, "device": end.device})
         # By its text, not its path: the user that serves may not read where pdlaunch is installed.
         command = [end.python, "-P", "-c", _PEER.read_text(encoding="utf-8"), words]
@@ -58,19 +59,25 @@ class Process:
 
     def hear(self, limit: float) -> dict[str, Any]:
         """The next line; raises EndFailedError where it tells of an error, or there is none in time."""
+        while b"\n" not in self._heard:
+            self._read(limit)
+        line, _, self._heard = self._heard.partition(b"\n")
+        said: dict[str, Any] = json.loads(line)
+        if "error" in said:
+            raise EndFailedError(self._service, str(said["error"]))
+        return said
+
+    def _read(self, limit: float) -> None:
         out = self._process.stdout
         assert out is not None  # noqa: S101  it is a pipe
         with selectors.DefaultSelector() as selector:
             selector.register(out, selectors.EVENT_READ)
             if not selector.select(max(0.0, limit - time.monotonic())):
                 raise EndFailedError(self._service, "no answer in time: it hangs")
-        line = out.readline()
-        if not line:
+        more = os.read(out.fileno(), 65536)
+        if not more:
             raise EndFailedError(self._service, f"its process ended with exit status {self._process.wait()}")
-        said: dict[str, Any] = json.loads(line)
-        if "error" in said:
-            raise EndFailedError(self._service, str(said["error"]))
-        return said
+        self._heard += more
 
     def tell(self, words: Mapping[str, Any]) -> None:
         """Hand a line over."""

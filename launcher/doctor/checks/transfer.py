@@ -14,9 +14,9 @@ _EMULATED = 1e9
 """Bytes a second. Between cards, less than that is a copy through TCP: ai-dynamo/nixl#1754 saw 0.3 GB/s."""
 _MEMORY = {"DRAM": "host memory", "VRAM": "GPU memory"}
 _KNOWN = (
-    ("no active messages transport", "UCX_TLS needs a transport for the first contact: add tcp"),
     ("network device", "UCX_NET_DEVICES: lo     or one that the line above names"),
     ("transport '", "UCX_TLS: cuda_copy,cuda_ipc,sm,tcp,self     (without a GPU: tcp,self)"),
+    ("no active messages transport", "UCX_TLS needs a transport for the first contact: add tcp"),
     ("No plugins available", "delete NIXL_PLUGIN_DIR, or install nixl again"),
     ("NIXL is not installed", "pip install --no-deps nixl nixl-cu13     into the engine's environment"),
     ("Permission denied", "the user that serves must be able to read and run the engine's environment"),
