@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
+import os
 import signal
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 
 from launcher.operations.logs import logs
+from launcher.store.served import Record, Served, write_record
 
 from ...deployments import Deployment, until
 from .conftest import Said, Shell
@@ -341,3 +344,66 @@ def test_what_the_way_back_needs(agg: Deployment, shell: Shell) -> None:
     found = json.loads(shell("verify", "--json").out)
     assert (found["schema_version"], found["sound"], found["names"]) == (1, False, {"noon": 1})
     assert [f["kind"] for f in found["findings"]] == ["missing"]
+
+
+def test_what_traffic_proves_is_said_wherever_a_generation_is_chosen(agg: Deployment, ask: Ask) -> None:
+    agg.settings["watch"] = {"on_hang": "none"}
+    agg.up(why="first")
+    agg.env(PDLAUNCH_SIM_TOKEN_MS="1").up(why="slower")
+    now = dt.datetime.now().astimezone().replace(microsecond=0)
+    rows = {
+        1: Served(since=now, until=now, seconds=5760.0, traffic=5760.0, requests=1204, longest=187_344),
+        2: Served(since=now, until=now, seconds=60.0, traffic=9.0, requests=19, longest=4100, hangs=1, hung=now),
+    }
+    write_record(agg.store.layout, Record(generations=rows))
+    assert (
+        ask("history")
+        == """\
+0
+gen  since  by  why  ran  requests  longest  hung  proven
+2  HH:MM  tester  slower  N s  19  4,100  HH:MM  513  serves
+1  HH:MM  tester  first  N s  1,204  187k  -  513  good
+---
+"""
+    )
+    assert (
+        ask("status")
+        == """\
+0
+agg  ok  generation 2 since HH:MM (tester, "slower")  http://127.0.0.1:PORT
+  1 service, no restarts; 0 requests running
+  proven to 513 by probe, to 4,100 by traffic, of 8,192 tokens; no drift, nothing waived
+  since 1  1 change  pdlaunch diff good
+---
+"""
+    )
+    assert (
+        ask("rollback", "--to", "good", "--dry-run")
+        == """\
+0
+to generation 1 (HH:MM, tester, "first")
+  served  1 h 36 min, 1,204 requests, longest 187k tokens, no hang
+  comes back  aggregated.env PDLAUNCH_SIM_TOKEN_MS  1 -> unset
+  as it was  packages, machine and model
+  cannot  nothing
+  edits  stay in generation 2
+  restarts  aggregated-0
+  takes  about N s to load
+---
+good is 1: 1 h 36 min, 1,204 requests, longest 187k tokens, no hang
+"""
+    )
+    server = agg.service("aggregated-0").pid
+    assert server is not None
+    os.kill(server, signal.SIGKILL)
+    until(lambda: agg.state != "ok", "it died")
+    shown = ask("status").partition("restarts\n")[2].partition("\n\n")[2].partition("---")[0]
+    assert (
+        shown
+        == """\
+  proven  to 513 by probe, to 4,100 by traffic, of 8,192 tokens
+  traffic  1 min, 19 requests, longest 4,100 tokens, hung HH:MM
+  good  1: 1 h 36 min, 1,204 requests, longest 187k tokens, no hang
+  since 1  1 change  pdlaunch diff good
+"""
+    )
