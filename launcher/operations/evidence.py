@@ -17,6 +17,8 @@ HOUR = 3600.0
 """Seconds of traffic after which a generation may be called good: as long as the incidents that it must outlast."""
 _BACK = "rollback"
 """The operation of the journal that leads back to an earlier generation."""
+_UNCONFIRMED = "not confirmed"
+"""What the journal says of a generation that nobody confirmed in time: see `launcher.operations.confirming`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,8 @@ def evidence(events: Sequence[Event], watched: Mapping[int, Served], now: dt.dat
     line = spans(events)
     for span in line:
         stretches[span.generation].append(span)
-    left = {a.generation for a, b in pairwise(line) if a.ended_by == _BACK and b.generation < a.generation}
+    left: set[int | None] = {event.generation for event in events if event.what == _UNCONFIRMED}
+    left |= {a.generation for a, b in pairwise(line) if a.ended_by == _BACK and b.generation < a.generation}
     return {
         number: Evidence(
             generation=number,

@@ -10,6 +10,7 @@ import pytest
 
 from launcher.cli import history_view
 from launcher.errors import InputError
+from launcher.operations.confirming import EXPIRED
 from launcher.operations.evidence import Evidence, Good, evidence, good, good_of, hours, how_far, summary
 from launcher.operations.generations import meant
 from launcher.operations.history import detail, history
@@ -67,6 +68,11 @@ def test_what_was_left_by_a_rollback_is_not_good_and_what_was_gone_back_to_is() 
     chosen = good(evidence(forward, {37: row(), 38: row()}, NOW).values(), there)
     assert chosen is not None
     assert chosen.generation == 37
+
+
+def test_what_nobody_confirmed_in_time_is_not_good() -> None:
+    events = [*AFTERNOON, Event(what=EXPIRED, by="root", generation=43, at=at("20:20"))]
+    assert choose({37: row(), 43: row()}, events=events) == choose({37: row()})
 
 
 def test_where_nobody_watched_time_alone_speaks_and_says_so() -> None:
