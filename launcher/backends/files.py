@@ -13,8 +13,11 @@ from launcher.errors import PdlaunchError
 def replace(path: Path, text: str) -> None:
     """Put `text` at `path` in one step; a reader sees the old file or the new one, also after a power failure.
 
-    Raises PdlaunchError where the system refuses.
+    What says so already is left alone: it needs no room. Raises PdlaunchError where the system refuses.
     """
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        if path.read_text(encoding="utf-8") == text:
+            return
     new = path.with_name(f".{path.name}.new")
     with in_words(path), new.open("w", encoding="utf-8") as file:
         file.write(text)

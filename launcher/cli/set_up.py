@@ -15,7 +15,7 @@ from launcher.cli.doctor_command import doctor
 from launcher.cli.knobs_commands import declare
 from launcher.cli.lock_commands import lock
 from launcher.cli.options import BackendName, Deployment, DryRun, Json, ProfilePath, Why
-from launcher.cli.output import print_json, say
+from launcher.cli.output import note, print_json, say
 from launcher.cli.watch_command import watch
 
 
@@ -62,6 +62,8 @@ def prune(
     say(f"{verb} {len(found.removed)} generations{': ' if found.removed else ''}{', '.join(map(str, found.removed))}")
     for number, reason in found.kept.items():
         say(f"  keeps {number}  {reason}")
+    if found.undecided:
+        note(f"no engine source was removed: {found.undecided}")
     return 0
 
 

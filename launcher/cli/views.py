@@ -25,6 +25,8 @@ def proposal(found: Proposal) -> str:
     parts = [f"{plan.deployment}, {against}", "", table([("service", "gpus", "ports", "restart"), *_services(found)])]
     if found.changes:
         parts += ["", "change", *(_change(change) for change in found.changes)]
+    elif found.damage:
+        parts += ["", f"what changes cannot be told: {found.damage}"]
     elif found.against is not None:
         parts += ["", f"no change: generation {found.against} is exactly this"]
     if plan.notes:
@@ -84,6 +86,7 @@ def proposal_data(found: Proposal) -> dict[str, Any]:
         "proven": found.proven,
         "problems": found.problems,
         "obstacles": found.obstacles,
+        "damage": found.damage,
     }
 
 

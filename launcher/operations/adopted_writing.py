@@ -31,9 +31,9 @@ from launcher.errors import BusyError, InputError, PdlaunchError
 from launcher.lock import intent_of, lock_of, to_yaml
 from launcher.operations.adopted_engine import AdoptedEngine
 from launcher.operations.adopted_profile import AdoptedProfile, write_profile
-from launcher.operations.arriving import settle
 from launcher.operations.engine_reading import with_edits
 from launcher.operations.handover import ADOPTED
+from launcher.operations.noting import settle
 from launcher.operations.presence import hold_is_alive
 from launcher.operations.sealing import take_snapshot
 from launcher.plan import Plan

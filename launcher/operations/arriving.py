@@ -12,10 +12,11 @@ from launcher.operations.booting import settle_next_boot
 from launcher.operations.confirming import leave_unconfirmed
 from launcher.operations.driving import backend_of, stop_others, without_plan
 from launcher.operations.events import Event, Report
-from launcher.operations.going import Arrived, go
+from launcher.operations.going import Arrived, UnwrittenError, go
 from launcher.operations.handover import release_units, waiting
 from launcher.operations.interrupts import Interrupted
 from launcher.operations.moving import Move
+from launcher.operations.noting import BEGUN, Note, noted
 from launcher.operations.receipts import keep_receipts
 from launcher.operations.surveying import find_move
 from launcher.plan import Plan
@@ -24,8 +25,6 @@ from launcher.store import Generation, Store, release, resources
 
 _GIVING_UP = Stop(drain=3.0, kill=8.0)
 """Seconds for servers that failed or never served: there is nothing to drain."""
-_BEGUN = "begun"
-"""The step that `Store.begin` notes: nothing was touched yet."""
 
 
 def arrive(
@@ -45,42 +44,41 @@ def arrive(
     the move left alone stays; so does everything where the failure, such as a taken port, came before the first step.
     Raises what `go` raises, and Interrupted.
     """
-    settle(store, by=by)
     plan = generation.plan
     driver = backend_of(plan, store.layout)
     as_adopted = bool(waiting(store))
-    store.begin(operation, from_generation=store.current(), to_generation=generation.number, by=by, why=why)
+    note = Note(store, report)
+    note.begin(operation, from_generation=store.current(), to_generation=generation.number, by=by, why=why)
     driver.tell(f"{operation} by {by}: generation {generation.number}{f', {why}' if why else ''}")
     found = None
     try:
         found, now = find_move(plan, driver, store, forced)
-        arrived = go(generation, driver, store, report, found, now, by=by, why=why, drain=drain)
+        arrived = go(generation, driver, store, report, note, found, now, by=by, why=why, drain=drain)
+    except UnwrittenError:  # it serves: nothing is stopped for the want of a note
+        raise
     except BaseException as error:
         if isinstance(error, PdlaunchError) and error.hint:
             error.hint = error.hint.replace("pdlaunch logs", f"pdlaunch logs -d {plan.deployment}", 1)
         outcome = "interrupted" if isinstance(error, Interrupted | KeyboardInterrupt) else "failed"
-        untouched = _untouched(store)
-        said = "nothing was stopped or started" if untouched else _give_up(plan, store, report, found)
+        untouched = note.step == BEGUN
+        said = _keep(store) if untouched else _give_up(plan, store, report, found)
         report(Event(operation, f"{outcome}; {said}"))
         driver.tell(f"{operation} {outcome}: {str(error) or 'told to stop'}; {said}", bad=True)
-        store.finish(outcome, by=by, why=str(error) or why, untouched=untouched)
+        note.finish(outcome, by=by, why=str(error) or why, untouched=untouched)
         raise
     settle_next_boot(generation, store, report, back=operation == "rollback" and not as_adopted)
-    store.finish("done", by=by, why=why)
+    note.finish("done", by=by, why=why)
     driver.tell(f"{operation} done: generation {generation.number} serves, {arrived.proven}")
-    leave_unconfirmed(store, generation.number, by=by, why=why)
+    noted(report, lambda: leave_unconfirmed(store, generation.number, by=by, why=why))
     release(store.layout, keep=resources(plan))
     keep_receipts(generation, store, report, by=by)
     return arrived
 
 
-def _untouched(store: Store) -> bool:
-    """Whether the operation had not begun its first step; then what was claimed for it is given back."""
-    under_way = store.pending()
-    if under_way is None or under_way.step != _BEGUN:
-        return False
+def _keep(store: Store) -> str:
+    """Leave everything as it is; what is to be said of it."""
     keep_what_runs(store)
-    return True
+    return "nothing was stopped or started"
 
 
 def _give_up(plan: Plan, store: Store, report: Report, found: Move | None) -> str:
@@ -120,18 +118,17 @@ def _kept(former: Generation | None, store: Store, found: Move | None) -> tuple[
 
 
 def keep_what_runs(store: Store) -> None:
-    """Give back what was claimed for a start that did not happen; what still serves keeps its own."""
-    current = store.current()
+    """Give back what was claimed for a start that did not happen; what serves, or is on its way, keeps its own."""
     if not running(store.layout.state):
         release(store.layout)
-    elif current is not None:
-        release(store.layout, keep=resources(store.generation(current).plan))
-
-
-def settle(store: Store, *, by: str) -> None:
-    """Close the note of an operation whose process died: what is to be done next follows from what runs."""
-    if store.pending() is not None:
-        store.finish("interrupted", by=by)
+        return
+    pending = store.pending()
+    kept: set[str] = set()
+    for number in {store.current(), pending.to_generation if pending else None} - {None}:
+        with contextlib.suppress(PdlaunchError):
+            kept |= set(resources(store.generation(number or 0).plan))
+    if kept:
+        release(store.layout, keep=kept)
 
 
 def stop_all(

@@ -22,6 +22,7 @@ from launcher.operations.handover import release_units
 from launcher.operations.loading import Loading, Watch, ready
 from launcher.operations.log_sources import new_lines
 from launcher.operations.moving import Move
+from launcher.operations.noting import Note, is_full, noted
 from launcher.operations.ports import require_free, verify_owners
 from launcher.operations.proving import Proven, prove
 from launcher.operations.surveying import etas
@@ -31,6 +32,10 @@ from launcher.store import Generation, Store
 
 _AFTERMATH = 1.0
 """Seconds in which a server's death shows after a request to it has failed."""
+
+
+class UnwrittenError(PdlaunchError):
+    """The generation serves, and there was no room to say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,7 @@ def go(
     backend: Backend,
     store: Store,
     report: Report,
+    note: Note,
     found: Move,
     now: Mapping[str, Running],
     *,
@@ -66,8 +72,10 @@ def go(
     began = time.monotonic()
     services = _services(plan, found.start)
     require_free(services, {proc.pid for name in found.stop for proc in now[name].processes})
-    _stop(found.stop, plan, backend, store, report, drain=drain)
-    store.advance("starting")
+    if generation.number != store.current():
+        store.require_room()  # for the pointer and the backend's files: before anything is stopped
+    _stop(found.stop, plan, backend, store, report, note, drain=drain)
+    note.advance("starting")
     prepare_caches(plan, store.layout)
     backend.install(generation.path)
     with new_lines(plan, store.layout, [service.name for service in plan.services]) as lines:
@@ -80,16 +88,40 @@ def go(
         verify_owners(plan, running(store.layout.state))
         proven = _prove(plan, watch, deadline, report)
     report(Event("ready", f"{len(services)} started, {len(found.keep)} left alone", seconds=time.monotonic() - loaded))
-    _record(store, generation, proven, loadings, by=by, why=why)
-    store.set_current(generation.number, by=by, why=why)
+    noted(report, lambda: _record(store, generation, proven, loadings, by=by, why=why))
+    _point(store, generation.number, report, by=by, why=why)
     backend.arrived()
     return Arrived(generation.number, found, proven, time.monotonic() - began)
 
 
-def _stop(names: Collection[str], plan: Plan, backend: Backend, store: Store, report: Report, *, drain: bool) -> None:
+def _point(store: Store, number: int, report: Report, *, by: str, why: str | None) -> None:
+    """Commit the pointer, which says what a boot brings back and what a rollback leaves."""
+    try:
+        store.set_current(number, by=by, why=why)
+    except PdlaunchError as error:
+        if not is_full(error):
+            raise
+        if store.current() != number:
+            raise UnwrittenError(
+                f"generation {number} serves, but that could not be written down: {error.message}",
+                hint="make room, then the same command again: it finds everything running and writes it down",
+            ) from error
+        report(Event("note", f"not written: {error.message}"))
+
+
+def _stop(
+    names: Collection[str],
+    plan: Plan,
+    backend: Backend,
+    store: Store,
+    report: Report,
+    note: Note,
+    *,
+    drain: bool,
+) -> None:
     if not names:
         return
-    store.advance("stopping")
+    note.advance("stopping")
     release_units(store, names, report)
     began = time.monotonic()
     report(Event("stopping", ", ".join(names) + (", draining" if drain else ""), passing=True))

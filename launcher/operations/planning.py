@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from launcher.engines.manifest import manifest
-from launcher.errors import Problem
+from launcher.errors import PdlaunchError, Problem
 from launcher.operations.checking import check, sound
 from launcher.operations.driving import backend_of
 from launcher.operations.moving import Move
@@ -49,6 +49,8 @@ class Proposal:
     proven: Known
     """How far earlier generations prove what would start."""
     obstacles: Obstacles
+    damage: str | None
+    """Why the current generation cannot be compared with."""
 
 
 def planned(profile: Path, *, backend: str | None = None) -> Planned:
@@ -77,12 +79,21 @@ def propose(profile: Path, *, backend: str | None = None) -> Proposal:
     plan = found.plan
     store = Store(layout(plan.deployment))
     current = store.current()
-    before = store.generation(current).plan if current is not None else None
+    before, damage = _before(store, current)
     move = find_move(plan, backend_of(plan, store.layout), store)[0]
     known = etas(store)
     eta = max((known[name] for name in move.start if name in known), default=None)
     way = obstacles(plan, store.layout, move.start)
-    return Proposal(plan, found.problems, current, _changes(before, plan), move, eta, proven_before(store, plan), way)
+    proven = proven_before(store, plan)
+    return Proposal(plan, found.problems, current, _changes(before, plan), move, eta, proven, way, damage)
+
+
+def _before(store: Store, current: int | None) -> tuple[Plan | None, str | None]:
+    """The plan that is current; why not where it is damaged, which is no reason not to go to another."""
+    try:
+        return (store.generation(current).plan if current is not None else None), None
+    except PdlaunchError as error:
+        return None, error.message
 
 
 def _changes(before: Plan | None, plan: Plan) -> tuple[Change, ...]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from launcher.errors import PdlaunchError
 from launcher.observe.running import running
-from launcher.operations.arriving import settle
 from launcher.operations.evidence import good_of
+from launcher.operations.noting import settle
 from launcher.operations.receipts import receipts_folder
 from launcher.store import Store, who, writer
 from launcher.store.files import remove_tree
@@ -25,6 +25,8 @@ class Pruned:
     kept: dict[int, str]
     snapshots: tuple[str, ...]
     """Digests of the engine snapshots that went along."""
+    undecided: str | None = None
+    """Why no snapshot could be removed: a generation is damaged and does not say which one it runs."""
 
 
 def to_prune(store: Store, keep: int) -> Pruned:
@@ -35,10 +37,12 @@ def to_prune(store: Store, keep: int) -> Pruned:
     """
     numbers = store.numbers()
     kept: dict[int, str] = dict.fromkeys(numbers[max(0, len(numbers) - keep) :], "recent")
-    alive = {found.digest for found in running(store.layout.state).values() if found.digest}
+    alive = {name: found.digest for name, found in running(store.layout.state).items() if found.digest}
     for number in numbers:
-        if alive and number not in kept and alive & _digests(store, number):
-            kept[number] = "runs"
+        if number not in kept and (
+            same := [name for name, digest in _digests(store, number) if alive.get(name) == digest]
+        ):
+            kept[number] = f"{', '.join(same)} could be started again from it"
     pending = store.pending()
     ends = (pending.from_generation, pending.to_generation) if pending else ()
     kept |= {number: "under way" for number in ends if number is not None}
@@ -48,7 +52,16 @@ def to_prune(store: Store, keep: int) -> Pruned:
     current = store.current()
     if current is not None:
         kept[current] = "current"
-    return Pruned(tuple(n for n in numbers if n not in kept), {n: kept[n] for n in numbers if n in kept}, ())
+    stays = {number: kept[number] + _damage(store, number) for number in numbers if number in kept}
+    return Pruned(tuple(n for n in numbers if n not in kept), stays, ())
+
+
+def _damage(store: Store, number: int) -> str:
+    try:
+        _ = store.generation(number).plan
+    except PdlaunchError as error:
+        return f"; damaged: {error.message}"
+    return ""
 
 
 def prune(store: Store, keep: int, *, why: str | None = None) -> Pruned:
@@ -64,13 +77,15 @@ def prune(store: Store, keep: int, *, why: str | None = None) -> Pruned:
         for number in found.removed:
             store.remove(number, by=by, why=why)
             remove_tree(receipts_folder(store.layout, number))
-        snapshots = store.remove_unused_snapshots()
-    return Pruned(found.removed, found.kept, snapshots)
+        try:
+            return replace(found, snapshots=store.remove_unused_snapshots())
+        except PdlaunchError as error:
+            return replace(found, undecided=error.message)
 
 
-def _digests(store: Store, number: int) -> set[str]:
-    """The digests of a generation's services; of a damaged one none: it could not be started again anyway."""
+def _digests(store: Store, number: int) -> list[tuple[str, str]]:
+    """The services of a generation with their digests; of a damaged one none: it could not be started again anyway."""
     try:
-        return {service.digest() for service in store.generation(number).plan.services}
+        return [(service.name, service.digest()) for service in store.generation(number).plan.services]
     except PdlaunchError:
-        return set()
+        return []

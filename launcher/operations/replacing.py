@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from launcher.operations.arriving import settle, stop_all
+from launcher.operations.arriving import stop_all
 from launcher.operations.confirming import forget
 from launcher.operations.driving import settle_boot
 from launcher.operations.events import Event, Report
+from launcher.operations.noting import settle
 from launcher.operations.presence import hold_is_alive
 from launcher.plan import Plan
 from launcher.render import Layout

@@ -7,6 +7,7 @@ from launcher.operations.arriving import arrive
 from launcher.operations.events import Report
 from launcher.operations.going import Arrived
 from launcher.operations.interrupts import interruptible
+from launcher.operations.noting import noted
 from launcher.operations.presence import hold_is_alive
 from launcher.plan import Plan
 from launcher.store import Generation, Store, claim, resources, who, writer
@@ -24,8 +25,8 @@ def restart(
     generation = recorded(store)
     chosen = meant(generation.plan, names)
     with interruptible(), writer(store.layout, "restart", by, why):
-        store.recover(by=by)
-        claim(store.layout, resources(generation.plan), by=by, why=why, is_alive=hold_is_alive)
+        noted(report, lambda: store.recover(by=by))
+        noted(report, lambda: claim(store.layout, resources(generation.plan), by=by, why=why, is_alive=hold_is_alive))
         return arrive(generation, store, report, operation="restart", by=by, why=why, forced=chosen, drain=drain)
 
 

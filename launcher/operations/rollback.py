@@ -10,9 +10,10 @@ from launcher.operations.arriving import arrive
 from launcher.operations.driving import backend_of
 from launcher.operations.events import Event, Report
 from launcher.operations.evidence import Evidence, evidence_of
-from launcher.operations.going import Arrived
+from launcher.operations.going import Arrived, UnwrittenError
 from launcher.operations.interrupts import interruptible
 from launcher.operations.moving import Move
+from launcher.operations.noting import noted
 from launcher.operations.presence import hold_is_alive
 from launcher.operations.restoring import Restoring, restoring
 from launcher.operations.restoring_checkout import restore_checkout
@@ -76,11 +77,13 @@ def rollback(
         )
     first = writer_in_front(store.layout, "rollback", report, by=by, why=why)
     with interruptible(), first if in_front else writer(store.layout, "rollback", by, why):
-        store.recover(by=by)
+        noted(report, lambda: store.recover(by=by))
         former = store.current() if running(store.layout.state) else None
-        claim(store.layout, resources(generation.plan), by=by, why=why, is_alive=hold_is_alive)
+        noted(report, lambda: claim(store.layout, resources(generation.plan), by=by, why=why, is_alive=hold_is_alive))
         try:
             arrived = arrive(generation, store, report, operation="rollback", by=by, why=why, drain=drain)
+        except UnwrittenError:
+            raise
         except PdlaunchError as error:
             if former is None or former == number:
                 raise
@@ -100,5 +103,5 @@ def rollback(
 def return_to(store: Store, former: int, report: Report, *, by: str, failed: int) -> None:
     """Bring `former` back after `failed` did not come up; raises what `arrive` raises."""
     generation = store.generation(former)
-    claim(store.layout, resources(generation.plan), by=by, is_alive=hold_is_alive)
+    noted(report, lambda: claim(store.layout, resources(generation.plan), by=by, is_alive=hold_is_alive))
     arrive(generation, store, report, operation="return", by=by, why=f"generation {failed} did not come up")

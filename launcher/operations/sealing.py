@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 
 from launcher.engines.bytecode import prepare
 from launcher.engines.snapshot import Snapshot, read_manifest, snapshot
+from launcher.errors import PdlaunchError
 from launcher.lock import Intent, Read, intent_of, lock_of, to_yaml
 from launcher.operations.checking import Checked
 from launcher.operations.engine_reading import read_engine, same_packages, with_edits
@@ -29,9 +31,11 @@ def take_snapshot(roots: Mapping[str, Path], store: Store) -> Snapshot | None:
 
 def _former(store: Store) -> Path | None:
     """The snapshot that ran last, whose bytecode still fits wherever its text does."""
-    current = store.current()
-    digest = store.generation(current).seal.engine if current in store.numbers() and current is not None else None
-    return store.layout.engines / digest if digest else None
+    with contextlib.suppress(PdlaunchError):  # a damaged one only costs time
+        current = store.current()
+        digest = store.generation(current).seal.engine if current is not None else None
+        return store.layout.engines / digest if digest else None
+    return None
 
 
 def seal(checked: Checked, store: Store, *, backend: str | None, by: str, why: str | None) -> tuple[Generation, bool]:
@@ -72,9 +76,9 @@ def recorded_before(plan: Plan, store: Store, read: Read) -> Generation | None:
     candidates = dict.fromkeys(n for n in (store.current(), numbers[-1] if numbers else None) if n in numbers)
     wanted = plan_digest(plan, plan.engine.snapshot)
     for number in candidates:
-        generation = store.generation(number) if number else None
-        if generation and generation.seal.digest == wanted and not store.verify(generation.number):
+        if number is not None and not store.verify(number):
+            generation = store.generation(number)
             lock = generation.lock
-            if lock is None or same_packages(lock.intent, read):
+            if generation.seal.digest == wanted and (lock is None or same_packages(lock.intent, read)):
                 return generation
     return None

@@ -90,6 +90,13 @@ def remove_tree(path: Path) -> None:
         shutil.rmtree(path)
 
 
+def empty_tree(path: Path) -> None:
+    """Remove everything in the folder `path`, and leave the folder."""
+    path.chmod(0o700)
+    for inside in path.iterdir():
+        remove_tree(inside)
+
+
 @contextlib.contextmanager
 def in_words(doing: str, place: Path) -> Iterator[None]:
     """Turn what the system refuses while `doing` something below `place` into one clear error.

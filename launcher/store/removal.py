@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from launcher.errors import PdlaunchError
 from launcher.render.layout import Layout
-from launcher.store.files import TEMPORARY, remove_tree, sync_folder
-from launcher.store.generation import Generation
+from launcher.store.files import TEMPORARY, empty_tree, remove_tree, sync_folder
+from launcher.store.generation import ENGINE, Generation
 from launcher.store.journal import Event, Journal
 
 
@@ -16,7 +16,13 @@ def remove_generation(layout: Layout, journal: Journal, event: Event) -> None:
     remove_tree(doomed)
     folder.rename(doomed)
     sync_folder(layout.generations)
-    journal.append(event)
+    try:
+        journal.append(event)
+    except PdlaunchError:
+        # Perhaps the disk is full, which is why it is removed. Emptied, the folder makes room for the line, and still
+        # keeps its number from being given again.
+        empty_tree(doomed)
+        journal.append(event)
     remove_tree(doomed)
 
 
@@ -28,7 +34,7 @@ def remove_unused_snapshots(layout: Layout, generations: tuple[Generation, ...])
     """
     if not layout.engines.is_dir():
         return ()
-    used = {generation.seal.engine for generation in generations}
+    used = {_engine_of(generation) for generation in generations}
     unused = sorted({path.name.partition(".")[0] for path in layout.engines.iterdir()} - used)
     for digest in unused:
         folder = layout.engines / digest
@@ -40,6 +46,17 @@ def remove_unused_snapshots(layout: Layout, generations: tuple[Generation, ...])
         (layout.engines / f"{digest}.json").unlink(missing_ok=True)
         remove_tree(doomed)
     return tuple(unused)
+
+
+def _engine_of(generation: Generation) -> str | None:
+    """The snapshot that a generation runs: by its seal, or where that is damaged by the link that it starts from."""
+    try:
+        return generation.seal.engine
+    except PdlaunchError:
+        link = generation.path / ENGINE
+        if link.is_symlink():
+            return link.readlink().name
+        raise
 
 
 def must_not_be_needed(number: int, current: int | None, under_way: tuple[int | None, ...]) -> None:

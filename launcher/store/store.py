@@ -11,7 +11,7 @@ from launcher.plan.model import Plan
 from launcher.render.bundle import Bundle
 from launcher.render.layout import Layout
 from launcher.store.commit import write_generation
-from launcher.store.files import TEMPORARY, in_words, make_folder, remove, replace
+from launcher.store.files import TEMPORARY, in_words, make_folder, remove, replace, write
 from launcher.store.generation import About, Generation
 from launcher.store.journal import Event, Journal, now
 from launcher.store.pending import Pending, read_pending
@@ -19,6 +19,9 @@ from launcher.store.process import this_process
 from launcher.store.recovery import Recovery, recover
 from launcher.store.removal import must_not_be_needed, remove_generation, remove_unused_snapshots
 from launcher.store.verify import verify_generation
+
+_ROOM = 32 * 1024
+"""Bytes: the backend's files, the pointer and a few notes, each some kilobytes while it is replaced."""
 
 
 class Store:
@@ -162,6 +165,16 @@ class Store:
         with in_words(f"make generation {number} the current one", self.layout.state):
             replace(self._current, f"{number}\n".encode())
         self.journal.append(Event(what="current", by=by, why=why, generation=number))
+
+    def require_room(self) -> None:
+        """Raise PdlaunchError where there is no room for what going to another generation has to write."""
+        with in_words("write down what is to be changed", self.layout.state):
+            path = self.layout.state / f"room{TEMPORARY}"
+            path.unlink(missing_ok=True)
+            try:
+                write(path, bytes(_ROOM), 0o600)
+            finally:
+                path.unlink(missing_ok=True)
 
     # The operation under way
 

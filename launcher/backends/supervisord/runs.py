@@ -34,10 +34,12 @@ def folder(layout: Layout) -> Path:
 def ask(layout: Layout, name: str) -> None:
     """Write down that `name` is wanted, with a clean record; raises PdlaunchError where the system refuses.
 
-    It is there or not; what it says may be lost with the power, so nothing waits for the disk.
+    It is there or not; what it says may be lost, with the power or for want of room, so nothing waits for the disk.
     """
     path = _path(layout, name)
     with files.in_words(path):
+        path.open("w").close()
+    with contextlib.suppress(OSError):
         path.write_text(f"{time.time():.3f} asked\n")
 
 

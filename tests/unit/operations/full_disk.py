@@ -9,10 +9,14 @@ import json
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 from launcher.errors import PdlaunchError
 from launcher.operations.down import down
-from launcher.operations.events import silent
+from launcher.operations.events import Event, silent
+from launcher.operations.pruning import prune
+from launcher.operations.restart import restart
+from launcher.operations.rollback import rollback
 from launcher.operations.status import status
 from launcher.operations.up import up
 from launcher.store import Store, layout, state_dir
@@ -57,9 +61,33 @@ def main(profile: Path) -> None:
                 "damage": store.verify(store.numbers()[-1]),
             }
         )
+    back = ways_back(store, filler)
     down(store, silent)
     shutil.rmtree(store.layout.state)
-    print(json.dumps(results))  # noqa: T201
+    print(json.dumps({"ups": results, "back": back}))  # noqa: T201
+
+
+def ways_back(store: Store, filler: Path) -> dict[str, Any]:
+    """What still works when nothing more can be written."""
+    found: dict[str, Any] = {"from": store.current()}
+    fill(filler, 0)
+    told: list[Event] = []
+    restart(store, (), told.append)
+    found["restarted"] = status(store).state
+    found["told"] = sorted({event.text.partition(":")[0] for event in told if event.subject == "note"})
+    try:
+        rollback(store, 1, silent)
+    except PdlaunchError as error:
+        found["refused"] = (error.exit_code, error.message)
+    found["serving"] = (status(store).state, store.current())
+    before = shutil.disk_usage(store.layout.state).free
+    found["pruned"] = len(prune(store, 2).removed)
+    found["room"] = shutil.disk_usage(store.layout.state).free - before
+    filler.unlink()
+    number = store.numbers()[0]
+    rollback(store, number, silent)
+    found["back"] = (status(store).state, store.current() == number, store.verify(number))
+    return found
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,9 @@ def test_ever_less_room(agg: Deployment) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    results = json.loads(done.stdout)
+    said = json.loads(done.stdout)
+    comes_back(said["back"])
+    results = said["ups"]
     failed = [found for found in results if found["error"]]
     assert failed[0]["error"][0] == 1
     for found in failed:
@@ -47,3 +50,14 @@ def test_ever_less_room(agg: Deployment) -> None:
     generations = [found["generation"] for found in results]
     assert generations == sorted(set(generations))
     assert results[-1]["error"] is None
+
+
+def comes_back(found: dict[str, Any]) -> None:
+    """Without any room: a restart works, a way back is refused before anything stops, and `prune` makes room."""
+    assert (found["restarted"], found["told"]) == ("ok", ["not written"])
+    code, message = found["refused"]
+    assert (code, "o space left" in message) == (1, True), message
+    assert found["serving"] == ["ok", found["from"]]
+    assert found["pruned"] > 0
+    assert found["room"] > 0
+    assert found["back"] == ["ok", True, []]

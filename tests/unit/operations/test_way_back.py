@@ -105,6 +105,25 @@ def test_up_records_anew_what_was_edited(agg: Deployment) -> None:
     assert (agg.state, agg.store.verify(2)) == ("ok", [])
 
 
+@pytest.mark.parametrize("name", ["manifest.json", "plan.json", "lock.yaml"])
+def test_one_that_is_damaged_is_in_nobodys_way(agg: Deployment, name: str) -> None:
+    """`up` of just what it was records that anew; going between the others, `history` and `prune` do not mind."""
+    agg.up()
+    agg.env(PDLAUNCH_SIM_TOKEN_MS="2").up()
+    edited(agg.store, 1, name).write_text("{")
+    assert agg.env(PDLAUNCH_SIM_TOKEN_MS=None).up().generation == 3
+    assert rollback(agg.store, 2, Told()).generation == 2
+    assert agg.state == "ok"
+    edited(agg.store, 2, name).write_text("{")
+    for words in (("history",), ("plan", str(agg.profile)), ("diff", "1", "3"), ("prune", "--keep", "1")):
+        said = agg.pdlaunch(*words)
+        assert "Traceback" not in said.stderr
+        assert said.returncode in ((0, 1, 3) if words[0] == "diff" else (0,)), said.stderr
+    assert agg.store.numbers() == (2, 3)
+    assert rollback(agg.store, 3, Told()).generation == 3
+    assert agg.state == "ok"
+
+
 def test_a_generation_that_never_was(agg: Deployment) -> None:
     agg.up()
     with pytest.raises(InputError, match="agg has no generation 7: there are 1 to 1"):

@@ -65,6 +65,7 @@ def test_a_snapshot_goes_with_the_last_generation_that_runs_it(store: Store) -> 
 def test_a_damaged_generation_keeps_every_snapshot(store: Store) -> None:
     store.generation(1).path.chmod(0o755)
     (store.generation(1).path / "manifest.json").unlink()
+    (store.generation(1).path / "engine").unlink()
     with pytest.raises(PdlaunchError, match=r"generation 1: manifest\.json is gone"):
         store.remove_unused_snapshots()
     assert len(snapshots(store)) == 2
