@@ -209,6 +209,7 @@ def way(found: Way) -> str:
     lines += listed("not known", [back.unknown] if back.unknown else [])
     lines += listed("damaged", list(found.damage))
     lines += listed("edits", [f"stay in generation {found.current}"] if back.comes_back and found.current else [])
+    lines += listed("ends first", [str(found.ends)] if found.ends else [])
     lines += listed("restarts", [", ".join(found.move.start) or "nothing"])
     lines += listed("takes", [f"about {duration(found.eta)} to load"] if found.eta else [])
     return "\n".join(lines)

@@ -48,7 +48,7 @@ def meant(store: Store, text: str, *, now: dt.datetime | None = None) -> Meant:
             f"{text!r} is no generation: write a number, -1, a name, a time (12:00, 2h) or good",
             hint=f"did you mean {near[0]}?" if near else "pdlaunch history",
         )
-    found = at(moment, spans(store.journal.events()))
+    found = at(moment, spans(store.events()))
     shown = moment.strftime("%Y-%m-%d %H:%M")
     if found is None:
         unnamed = f"no generation is called {text}, and " if text in _WORDS else ""
@@ -93,7 +93,7 @@ def served_before(store: Store) -> list[int]:
     A number below the current one may be a start that failed: nobody means that with the one before.
     """
     there, current = set(store.numbers()), store.current()
-    last = {span.generation: span.start for span in spans(store.journal.events())}
+    last = {span.generation: span.start for span in spans(store.events())}
     return [n for n in sorted(last, key=lambda number: last[number]) if n in there and n != current]
 
 

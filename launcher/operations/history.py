@@ -54,7 +54,7 @@ class Row(Frozen):
 
 def history(store: Store) -> tuple[Row, ...]:
     """Every generation that is still there, newest first; the journal is read once and no generation is opened."""
-    events = store.journal.events()
+    events = store.events()
     there = set(store.numbers())
     current = None
     with contextlib.suppress(PdlaunchError):  # whoever has to mend the pointer looks here for the numbers
@@ -109,7 +109,7 @@ def detail(store: Store, number: int) -> Detail:
     """Everything known of generation `number`; raises InputError where there is none of that number."""
     generation = store.generation(number)
     row = next(row for row in history(store) if row.generation == number)
-    events = store.journal.events()
+    events = store.events()
     stretches = [span for span in spans(events) if span.generation == number]
     return Detail(
         row=row,

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from launcher.errors import PdlaunchError, ReturnedError
-from launcher.observe.running import running
+from launcher.observe.running import Running, running
 from launcher.operations.arriving import arrive
 from launcher.operations.driving import backend_of
 from launcher.operations.events import Event, Report
 from launcher.operations.evidence import Evidence, evidence_of
 from launcher.operations.going import Arrived, UnwrittenError
 from launcher.operations.interrupts import interruptible
-from launcher.operations.moving import Move
-from launcher.operations.noting import noted
+from launcher.operations.moving import Move, move
+from launcher.operations.noting import BEGUN, noted
 from launcher.operations.presence import hold_is_alive
 from launcher.operations.restoring import Restoring, restoring
 from launcher.operations.restoring_checkout import restore_checkout
-from launcher.operations.surveying import etas, find_move
-from launcher.operations.taking_over import writer_in_front
-from launcher.store import Generation, Store, claim, resources, who, writer
+from launcher.operations.surveying import etas, survey
+from launcher.operations.taking_over import under_way, writer_in_front
+from launcher.store import Generation, Store, Writing, claim, resources, who, writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ class Way:
     """What of the generation is no longer as it was written."""
     evidence: Evidence | None
     """How it served; None where it never did."""
+    ends: Writing | None
+    """The `up` or `restart` under way, which is ended first; `move` is from what that leaves."""
 
 
 def way_back(store: Store, number: int) -> Way:
@@ -43,11 +46,22 @@ def way_back(store: Store, number: int) -> Way:
     generation = store.generation(number)
     current = store.current()
     before = store.generation(current) if current in store.numbers() and current is not None else None
-    move, _ = find_move(generation.plan, backend_of(generation.plan, store.layout), store)
+    now, broken = survey(backend_of(generation.plan, store.layout), store)
+    ends = under_way(store.layout)
+    found = move(generation.plan, _left(now, before, store) if ends else now, broken)
     known = etas(store)
-    eta = max((known[name] for name in move.start if name in known), default=None)
+    eta = max((known[name] for name in found.start if name in known), default=None)
     back = restoring(store, generation, before)
-    return Way(generation, current, back, move, eta, tuple(store.verify(number)), evidence_of(store, number))
+    return Way(generation, current, back, found, eta, tuple(store.verify(number)), evidence_of(store, number), ends)
+
+
+def _left(now: Mapping[str, Running], before: Generation | None, store: Store) -> Mapping[str, Running]:
+    """What a change that is ended leaves of what runs `now`: what the generation `before` it has like that."""
+    pending = store.pending()
+    if pending is None or pending.step == BEGUN:
+        return now
+    wanted = {service.name: service.digest() for service in before.plan.services} if before else {}
+    return {name: found for name, found in now.items() if found.digest == wanted.get(name)}
 
 
 def rollback(

@@ -132,7 +132,7 @@ def status(store: Store) -> Status:
                 plan.services,
             )
         )
-    events = store.journal.events()
+    events = store.events()
     event = next((e for e in reversed(events) if e.what == "current" and e.generation == number), None)
     state, remark, hint = _judge(store, services, now, events)
     if others and state == "ok":

@@ -15,11 +15,16 @@ def find_move(
     plan: Plan, backend: Backend, store: Store, forced: Collection[str] = ()
 ) -> tuple[Move, Mapping[str, Running]]:
     """The move to `plan` from what runs now, and what runs now."""
+    now, broken = survey(backend, store)
+    return move(plan, now, broken, forced), now
+
+
+def survey(backend: Backend, store: Store) -> tuple[Mapping[str, Running], set[str]]:
+    """What runs now, and the names of that which is not fit to stay."""
     now = running(store.layout.state)
     units = backend.units()
     stray = {proc.service for proc in backend.orphans() if proc.service}
-    broken = stray | {name for name in now if name not in units or units[name].state != "running"}
-    return move(plan, now, broken, forced), now
+    return now, stray | {name for name in now if name not in units or units[name].state != "running"}
 
 
 def etas(store: Store) -> dict[str, float]:

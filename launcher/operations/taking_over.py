@@ -22,12 +22,17 @@ _YIELDS = frozenset({"up", "restart"})
 @contextlib.contextmanager
 def writer_in_front(layout: Layout, operation: str, report: Report, *, by: str, why: str | None) -> Iterator[Writing]:
     """Be the writer, ending an `up` or `restart` that holds the lock; raises BusyError where it may not be ended."""
-    held = writing(layout)
-    if held is not None and held.operation in _YIELDS and held.process.pid != os.getpid():
+    if held := under_way(layout):
         report(Event("taking over", f"{held}; it is told to stop"))
         _end(held)
     with writer(layout, operation, by, why) as mine:
         yield mine
+
+
+def under_way(layout: Layout) -> Writing | None:
+    """The `up` or `restart` that the way back would end, or None."""
+    held = writing(layout)
+    return held if held and held.operation in _YIELDS and held.process.pid != os.getpid() else None
 
 
 def _end(held: Writing) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from launcher.store import Event
+from launcher.store.pointing import ACTIVATED
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ def spans(events: Iterable[Event]) -> tuple[Span, ...]:
             if open_ and open_.generation == event.generation:
                 continue
             if open_:
-                found.append(_ended(open_, event.at, "up"))
+                found.append(_ended(open_, event.at, "activate" if event.why == ACTIVATED else "up"))
             open_ = Span(event.generation, event.at, None, None)
         elif event.what == "finished" and open_ and _stops(event):
             found.append(_ended(open_, event.at, str(event.details.get("operation"))))

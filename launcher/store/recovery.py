@@ -12,6 +12,7 @@ from launcher.store.files import TEMPORARY, remove, remove_tree
 from launcher.store.generation import SEAL, Generation
 from launcher.store.journal import Event, Journal
 from launcher.store.pending import Pending, read_pending
+from launcher.store.pointing import unjournalled
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,8 @@ def recover(layout: Layout, journal: Journal, by: str) -> Recovery:
     recorded = tuple(_unrecorded(layout, ever["committed"]))
     for number in recorded:
         _record(Generation(layout, number), journal)
-    _record_pointer(layout, journal, events, by)
+    if event := unjournalled(layout, events, read_pending(layout.state / "pending.json"), by):
+        journal.append(event)
     return Recovery(leftovers, recorded, _interrupted(layout, events))
 
 
@@ -80,16 +82,6 @@ def _record(generation: Generation, journal: Journal) -> None:
             details={"seal": seal},
         )
     )
-
-
-def _record_pointer(layout: Layout, journal: Journal, events: tuple[Event, ...], by: str) -> None:
-    try:
-        number = int((layout.state / "current").read_text())
-    except (OSError, ValueError):
-        return
-    last = next((event.generation for event in reversed(events) if event.what == "current"), None)
-    if last != number:
-        journal.append(Event(what="current", by=by, generation=number, why="recorded after an interruption"))
 
 
 def _interrupted(layout: Layout, events: tuple[Event, ...]) -> Pending | None:

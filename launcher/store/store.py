@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections.abc import Callable
 
@@ -15,6 +16,7 @@ from launcher.store.files import TEMPORARY, in_words, make_folder, remove, repla
 from launcher.store.generation import About, Generation
 from launcher.store.journal import Event, Journal, now
 from launcher.store.pending import Pending, read_pending
+from launcher.store.pointing import unjournalled
 from launcher.store.process import this_process
 from launcher.store.recovery import Recovery, recover
 from launcher.store.removal import must_not_be_needed, remove_generation, remove_unused_snapshots
@@ -141,6 +143,15 @@ class Store:
             return remove_unused_snapshots(self.layout, self.generations())
 
     # The pointer
+
+    def events(self) -> tuple[Event, ...]:
+        """The journal, with what the pointer alone tells: that somebody used a generation's `activate` meanwhile."""
+        events = self.journal.events()
+        pending = None
+        with contextlib.suppress(PdlaunchError):  # whoever writes next will say that it was edited
+            pending = self.pending()
+        missing = unjournalled(self.layout, events, pending)
+        return (*events, missing) if missing else events
 
     def current(self) -> int | None:
         """The generation that is meant to run, or None before the first.

@@ -16,17 +16,18 @@ def who() -> str:
     for name in (os.environ.get("PDLAUNCH_BY"), _login(), os.environ.get("SUDO_USER")):
         if name and (printable := "".join(c for c in name if c.isprintable()).strip()):
             return printable
-    return _name(os.geteuid())
+    return name_of(os.geteuid())
 
 
 def _login() -> str | None:
     with contextlib.suppress(OSError, ValueError):
         uid = int(Path("/proc/self/loginuid").read_text())
-        return None if uid == _UNSET else _name(uid)
+        return None if uid == _UNSET else name_of(uid)
     return None
 
 
-def _name(uid: int) -> str:
+def name_of(uid: int) -> str:
+    """The user's name, or ``uid 1234``."""
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:

@@ -10,7 +10,7 @@ import pytest
 from launcher.errors import BusyError
 from launcher.operations.down import down
 from launcher.operations.restart import restart
-from launcher.operations.rollback import rollback
+from launcher.operations.rollback import rollback, way_back
 from launcher.store import holders, resources, writing
 
 from ...deployments import Deployment, Told, until
@@ -50,6 +50,19 @@ def test_the_way_back_does_not_wait_for_the_way_forward(agg: Deployment) -> None
     assert "it is told to stop" in told.text
     assert first.wait() == 130
     assert (agg.state, agg.store.current()) == ("ok", 1)
+
+
+def test_the_plan_of_a_way_back_is_from_what_the_ended_up_leaves(agg: Deployment) -> None:
+    agg.up()
+    agg.env(PDLAUNCH_SIM_FAULT="load:60s").start_up("-m", "long")
+    until(lambda: (pending := agg.store.pending()) and pending.step == "starting" and "aggregated-0" in agg.procs())
+    way = way_back(agg.store, 2)  # where its server is on its way already, and will be stopped with the `up`
+    assert (way.move.start, way.move.keep) == (("aggregated-0",), ())
+    assert way.ends is not None
+    assert way.ends.why == "long"
+    said = agg.pdlaunch("rollback", "--to", "1", "--dry-run")
+    assert "\n  ends first  root is running `up` since " in said.stdout
+    assert (agg.state, agg.store.current()) == ("changing", 1)
 
 
 def test_another_deployment_on_the_same_ports_learns_whose_they_are(agg: Deployment) -> None:

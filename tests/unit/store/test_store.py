@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,10 @@ import pytest
 from launcher import __version__
 from launcher.engines.snapshot import snapshot
 from launcher.errors import InputError, PdlaunchError
+from launcher.operations.timeline import spans
 from launcher.store import Store, plan_digest, service_digests
+from launcher.store.pointing import ACTIVATED
+from launcher.store.who import name_of
 
 from .making import BUNDLE, PROFILE, a_generation, a_layout, a_plan, a_store
 
@@ -139,3 +143,28 @@ def test_a_rendered_file_stays_in_its_folder(tmp_path: Path, name: str) -> None:
     with pytest.raises(ValueError, match="cannot be called"):
         store.commit(PROFILE, a_plan(), bundle, snapshot_digest=None, by="anna")
     assert store.numbers() == ()
+
+
+def test_a_pointer_that_activate_moved_is_seen_at_once_and_journalled_by_the_next_writer(tmp_path: Path) -> None:
+    store = a_store(tmp_path, generations=2)
+    store.set_current(2, by="anna")
+    (store.layout.state / "current.activate").write_text("1\n")
+    (store.layout.state / "current.activate").rename(store.layout.state / "current")
+    journalled = store.journal.events()
+    (*before, seen) = store.events()
+    assert tuple(before) == journalled
+    me = name_of(os.geteuid())
+    assert (seen.what, seen.generation, seen.by, seen.why) == ("current", 1, me, ACTIVATED)
+    store.recover(by="bert")
+    assert store.journal.events() == store.events() == (*journalled, seen)
+    store.recover(by="bert")
+    assert store.events() == (*journalled, seen)
+    assert [(s.generation, s.ended_by) for s in spans(store.events())] == [(2, "activate"), (1, None)]
+
+
+def test_a_pointer_that_a_killed_command_moved_is_no_activation(tmp_path: Path) -> None:
+    store = a_store(tmp_path, generations=1)
+    store.begin("up", from_generation=None, to_generation=1, by="anna")
+    (store.layout.state / "current").write_text("1\n")
+    (*_, seen) = store.events()
+    assert (seen.by, seen.why) == ("anna", "recorded after an interruption")
