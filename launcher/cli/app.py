@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import TypeAlias
 
 import typer
 
 from launcher.cli import back, engine, every_day, knobs_commands, set_up, what_happened
+from launcher.cli.generation_words import Command
 from launcher.cli.output import note, print_error
 from launcher.errors import PdlaunchError
 from launcher.operations.interrupts import Interrupted
+from launcher.operations.subject import is_about
 
 Commands: TypeAlias = Mapping[str, Callable[..., int]]
 
@@ -44,7 +47,7 @@ def build(asked: str | None = None) -> typer.Typer:
     app.callback()(_nothing)  # keeps it a group: a single command would take the place of its name
     known = {name: function for _, commands in GROUPS for name, function in commands.items()}
     for name, function in ({asked: known[asked]} if asked in known else known).items():
-        app.command(name)(function)
+        app.command(name, cls=Command)(function)
     for name, nested in NESTED.items():
         if asked not in known:
             app.add_typer(nested, name=name)
@@ -57,6 +60,7 @@ def _nothing() -> None:
 
 def run(words: Sequence[str]) -> int:
     """Run one command line; returns its exit code. Never lets an exception of ours or of the system through."""
+    is_about(_deployment(words))
     command = typer.main.get_command(build(words[0] if words else None))
     try:
         result = command.main(list(words), prog_name="pdlaunch", standalone_mode=False)
@@ -77,6 +81,13 @@ def run(words: Sequence[str]) -> int:
     if result == INTERRUPTED:
         note("interrupted")
     return result if isinstance(result, int) else 0
+
+
+def _deployment(words: Sequence[str]) -> str | None:
+    """The deployment that the command line names itself, known before it is understood; a profile's is told later."""
+    return next(
+        (name for option, name in pairwise(words) if option in ("-d", "--deployment") and "/" not in name), None
+    )
 
 
 def _gone() -> int:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from launcher.cli import views
 from launcher.cli.options import BackendName, Deployment, DryRun, Json, ProfilePath, Why
-from launcher.cli.output import clock, duration, note, print_json, print_problems, say
+from launcher.cli.output import clock, duration, hint, note, print_json, print_problems, say
 from launcher.cli.progress import reporter
 from launcher.errors import InputError, PdlaunchError
+
+if TYPE_CHECKING:
+    from launcher.operations.status import Status
 
 
 def check(
@@ -87,7 +90,7 @@ def up(
     say(f"up         generation {done.generation}, {done.url}. {proven[0].upper()}{proven[1:]}. {took}")
     if done.until:
         note(f"not confirmed: the former generation returns at {clock(done.until)}")
-        note(f"hint: pdlaunch confirm -d {done.deployment}")
+        hint(f"pdlaunch confirm -d {done.deployment}")
     return 0
 
 
@@ -106,7 +109,7 @@ def status(deployment: Deployment = None, json: Json = False) -> int:
     from launcher.operations.selecting import select, stores
     from launcher.operations.status import status as look
 
-    chosen = [select(deployment)] if deployment is not None or json else stores()
+    chosen = [select(deployment)] if deployment is not None else stores()
     seen, broken = [], []
     for store in chosen:
         try:
@@ -116,17 +119,23 @@ def status(deployment: Deployment = None, json: Json = False) -> int:
                 raise
             broken.append((store.layout.deployment, error.message))
     if json:
-        print_json(seen[0])
+        print_json(seen[0] if len(chosen) == 1 else _several(seen, broken))
     else:
         say("\n\n".join(map(views.status, seen)))
         for found in seen:
             if found.next:
-                note(f"hint: {found.next}")
+                hint(found.next, found.deployment)
         for name, damage in broken:
             note(f"error: {name}: {damage}")
     if broken:
         return 1
     return 0 if all(found.state in ("ok", "stopped", "empty") for found in seen) else 1
+
+
+def _several(seen: list[Status], broken: list[tuple[str, str]]) -> dict[str, object]:
+    """All deployments as data: those that can be looked at, and why the others cannot."""
+    errors = [{"deployment": name, "error": damage} for name, damage in broken]
+    return {"schema_version": 1, "deployments": seen, "errors": errors}
 
 
 def logs(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from launcher.cli.options import BackendName, Deployment, DryRun, Json, Why
-from launcher.cli.output import note, print_json, print_problems, say, table
+from launcher.cli.output import hint, note, print_json, print_problems, say, table
 from launcher.cli.progress import reporter
 from launcher.errors import InputError
 
@@ -108,7 +108,7 @@ def _checked(found: Compared, *, json: bool) -> int:
     if found.equal:
         say(f"equal  {found.path}")
         return 0
-    note(f"hint: pdlaunch lock {found.profile} writes the lock anew")
+    hint(f"pdlaunch lock {found.profile} writes the lock anew")
     return 3
 
 
@@ -175,7 +175,8 @@ def _names(store: Store, *, json: bool) -> int:
     elif found:
         say(table([("name", "gen"), *((n.name, str(n.generation)) for n in found)]))
     else:
-        note(f"{store.layout.deployment} has no names; give one: pdlaunch name NAME [GENERATION]")
+        note(f"{store.layout.deployment} has no names")
+        hint("pdlaunch name NAME [GENERATION] gives one")
     return 0
 
 

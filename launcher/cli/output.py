@@ -13,7 +13,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from launcher.cli.hints import complete
 from launcher.errors import InputError, PdlaunchError, Problem
+from launcher.operations.subject import subject
 
 
 class LastLine:
@@ -82,7 +84,12 @@ def print_error(error: PdlaunchError) -> None:
     else:
         note(f"error: {error.message}")
     if error.hint:
-        note(f"hint: {error.hint}")
+        hint(error.hint)
+
+
+def hint(text: str, deployment: str | None = None) -> None:
+    """What to type next, on stderr; its commands get the name of `deployment`, else of the one that this is about."""
+    note(f"hint: {complete(text, deployment or subject())}")
 
 
 def print_problems(problems: Iterable[Problem]) -> None:

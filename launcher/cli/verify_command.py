@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from launcher.cli.options import Deployment, Json
-from launcher.cli.output import note, print_json, say
+from launcher.cli.output import hint, print_json, say
 
 if TYPE_CHECKING:
     from launcher.operations.verifying import Finding, Verified
@@ -34,7 +34,7 @@ def verify(
         for line in text(found):
             say(line)
     if found.generations and not found.names:
-        note(f"hint: pdlaunch name noon -d {found.deployment} gives what runs a name to come back to")
+        hint("pdlaunch name noon gives what runs a name to come back to")
     return 0 if found.sound else 3
 
 

@@ -148,7 +148,7 @@ def _proven(seen: Status) -> str:
     if proven is None:
         return "nothing is proven yet"
     waived = f"{len(seen.waived)} waived" if seen.waived else "nothing waived"
-    drift = f"{len(seen.drift)} drifted: pdlaunch diff --live" if seen.drift else "no drift"
+    drift = f"{len(seen.drift)} drifted: pdlaunch diff -d {seen.deployment} --live" if seen.drift else "no drift"
     return f"proven {proven}; {drift}, {waived}"
 
 

@@ -57,8 +57,6 @@ def arrive(
     except UnwrittenError:  # it serves: nothing is stopped for the want of a note
         raise
     except BaseException as error:
-        if isinstance(error, PdlaunchError) and error.hint:
-            error.hint = error.hint.replace("pdlaunch logs", f"pdlaunch logs -d {plan.deployment}", 1)
         outcome = "interrupted" if isinstance(error, Interrupted | KeyboardInterrupt) else "failed"
         untouched = note.step == BEGUN
         said = _keep(store) if untouched else _give_up(plan, store, report, found)

@@ -13,6 +13,7 @@ from launcher.operations.driving import backend_of
 from launcher.operations.moving import Move
 from launcher.operations.obstacles import Obstacles, obstacles
 from launcher.operations.proven_before import Known, proven_before
+from launcher.operations.subject import is_about
 from launcher.operations.surveying import etas, find_move
 from launcher.plan import Plan, resolve
 from launcher.profile import is_lock_file
@@ -78,6 +79,7 @@ def propose(profile: Path, *, backend: str | None = None) -> Proposal:
     found = planned(profile, backend=backend)
     plan = found.plan
     store = Store(layout(plan.deployment))
+    is_about(plan.deployment)
     current = store.current()
     before, damage = _before(store, current)
     move = find_move(plan, backend_of(plan, store.layout), store)[0]

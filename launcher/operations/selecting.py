@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from launcher.errors import InputError
+from launcher.operations.subject import is_about
 from launcher.store import Store, deployments, layout, state_dir
 
 
@@ -28,12 +29,17 @@ def select(target: str | None) -> Store:
         if name not in names:
             known = f"there are: {', '.join(names)}" if names else f"there is none yet in {state_dir()}"
             raise InputError(f"no deployment is called {name!r}; {known}", hint="pdlaunch up PROFILE starts one")
-        return Store(layout(name))
+        return _chosen(name)
     if len(names) == 1:
-        return Store(layout(names[0]))
+        return _chosen(names[0])
     if not names:
         raise InputError(f"there is no deployment yet in {state_dir()}", hint="pdlaunch up PROFILE starts one")
     raise InputError(f"there are several deployments: {', '.join(names)}", hint=f"say which: -d {names[0]}")
+
+
+def _chosen(name: str) -> Store:
+    is_about(name)
+    return Store(layout(name))
 
 
 def _named_in(profile: Path) -> str:

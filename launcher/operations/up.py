@@ -23,6 +23,7 @@ from launcher.operations.replacing import replace_holders
 from launcher.operations.rollback import return_to
 from launcher.operations.starting import Start, start_of
 from launcher.operations.status import status
+from launcher.operations.subject import is_about
 from launcher.operations.surveying import find_move
 from launcher.plan import Plan
 from launcher.store import Generation, Store, claim, layout, resources, who, writer
@@ -65,6 +66,7 @@ def up(
     start = start_of(profile, backend=backend)
     plan = start.plan
     place = layout(plan.deployment)
+    is_about(plan.deployment)
     backend_of(plan, place).require()
     report(Event("checked", start.summary, seconds=time.monotonic() - began))
     by = who()

@@ -129,10 +129,23 @@ def _hint(error: OSError, place: Path) -> str:
         case errno.ENOSPC | errno.EDQUOT:
             return f"nothing is lost; make room (`pdlaunch prune`, `df -h {place}`) and run the same again"
         case errno.EROFS:
-            return f"remount it writable, or name another folder in PDLAUNCH_STATE_DIR (now {place})"
+            return f"remount it writable{_or_elsewhere(place)}"
         case errno.EACCES | errno.EPERM:
-            return "run it as that user or as root, or name a folder of your own in PDLAUNCH_STATE_DIR"
+            return f"run it as that user or as root{_or_elsewhere(place)}"
     return f"see: ls -ld {place}"
+
+
+def _or_elsewhere(place: Path) -> str:
+    """The variable that says where such folders lie, with what it says now; empty for a folder that is not ours."""
+    from launcher.store.holds_folder import folders
+    from launcher.store.places import state_dir
+
+    places = {"PDLAUNCH_STATE_DIR": (state_dir(),), "PDLAUNCH_HOLDS_DIR": folders()}
+    for variable, ours in places.items():
+        for folder in ours:
+            if place.is_relative_to(folder):
+                return f", or name another folder in {variable} (now {folder})"
+    return ""
 
 
 def _owner(path: str | Path) -> str:

@@ -46,7 +46,7 @@ def test_a_crash_is_told_with_its_error_while_the_crashed_server_lingers(agg: De
     assert "RuntimeError: simulated crash at a context of 513 tokens" in error.message
     number = int(error.message.partition("log line ")[2].split()[0])
     assert agg.log("aggregated-0").splitlines()[number - 1].strip() in error.message
-    assert error.hint == "pdlaunch logs -d agg aggregated-0"
+    assert error.hint == "pdlaunch logs aggregated-0"
     comes_up_without_fault(agg)
 
 

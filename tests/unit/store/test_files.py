@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from launcher.errors import PdlaunchError
+from launcher.store import state_dir
 from launcher.store.files import in_words, make_folder, remove, remove_tree, replace, write
 
 from .making import a_store
@@ -97,11 +98,26 @@ def test_folders_below_a_groups_folder_are_the_groups(tmp_path: Path) -> None:
         (errno.EIO, "cannot write x: {place}/f: Input/output error", "ls -ld"),
     ],
 )
-def test_each_refusal_has_its_words(tmp_path: Path, number: int, message: str, hint: str) -> None:
-    with pytest.raises(PdlaunchError) as caught, in_words("write x", tmp_path):
-        raise OSError(number, os.strerror(number), str(tmp_path / "f"))
-    assert caught.value.message.startswith(message.format(place=tmp_path))
+def test_each_refusal_has_its_words(number: int, message: str, hint: str) -> None:
+    place = state_dir() / "tiny"
+    with pytest.raises(PdlaunchError) as caught, in_words("write x", place):
+        raise OSError(number, os.strerror(number), str(place / "f"))
+    assert caught.value.message.startswith(message.format(place=place))
     assert hint in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(("variable", "inside"), [("PDLAUNCH_STATE_DIR", "tiny"), ("PDLAUNCH_HOLDS_DIR", "")])
+def test_the_variable_is_named_with_what_it_says(variable: str, inside: str) -> None:
+    folder = Path(os.environ[variable])
+    with pytest.raises(PdlaunchError) as caught, in_words("write x", folder / inside):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(folder / inside / "f"))
+    assert caught.value.hint == f"remount it writable, or name another folder in {variable} (now {folder})"
+
+
+def test_a_folder_of_somebody_elses_choice_has_no_variable(tmp_path: Path) -> None:
+    with pytest.raises(PdlaunchError) as caught, in_words("write x", tmp_path / "profiles"):
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES), str(tmp_path / "profiles" / "f"))
+    assert caught.value.hint == "run it as that user or as root"
 
 
 AS_NOBODY = """
