@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 from launcher.errors import InputError, PdlaunchError
 from launcher.frozen import Frozen
 from launcher.observe.machine import account
+from launcher.operations.evidence import good_of
 from launcher.operations.generations import meant
 from launcher.operations.restoring import restoring
 from launcher.operations.threats import Threat, threats
@@ -53,7 +54,7 @@ class Verified(Frozen):
 
 
 def verify(store: Store, word: str | None = None, *, deep: bool = False) -> Verified:
-    """Look at one generation, or at the current one and all that have a name.
+    """Look at one generation, or at the current one, what `good` means, and all that have a name.
 
     Raises InputError where that is none.
     """
@@ -74,8 +75,9 @@ def verify(store: Store, word: str | None = None, *, deep: bool = False) -> Veri
 
 
 def _worth_keeping(store: Store, names: dict[str, int]) -> tuple[int, ...]:
-    current = store.current()
+    current, good = store.current(), good_of(store)
     numbers = {*names.values(), *([current] if current in store.numbers() and current is not None else [])}
+    numbers |= {good.generation} if good else set()
     if not numbers:
         raise InputError(f"{store.layout.deployment} has neither served nor has it a name", hint="pdlaunch up PROFILE")
     return tuple(sorted(numbers, reverse=True))

@@ -17,6 +17,7 @@ from launcher.operations.history import detail, history
 from launcher.operations.proof import proof
 from launcher.operations.proven_before import proven_before
 from launcher.operations.pruning import to_prune
+from launcher.operations.verifying import verify
 from launcher.store import Event, Store
 from launcher.store.served import NAME, Record, Served, served, write_record
 
@@ -155,6 +156,7 @@ def test_good_is_a_generation_wherever_one_may_be_named_and_is_never_pruned(tmp_
     said = "good is 1: 1 h 36 min, 1,204 requests, longest 187k tokens, no hang"
     assert (meant(store, "good").number, meant(store, "good").said) == (1, said)
     assert to_prune(store, 0).kept == {1: "good", 3: "current"}
+    assert verify(store).generations == (3, 1)
     with pytest.raises(InputError, match="no generation has served an hour of traffic yet without a hang"):
         meant(a_store(tmp_path / "empty", 1), "good")
 
