@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -105,7 +106,7 @@ def _of_profile(path: Path) -> _Target:
     checked = check(path)
     plan = sound(checked)
     package = checked.roots.get("sglang")
-    depth = Depth(sources=package.parent if package else None)
+    depth = Depth(sources=package.parent if package else None, floor=checked.loaded.profile.floor)
     return _Target(str(path), plan, Store(layout(plan.deployment)), depth)
 
 
@@ -120,4 +121,14 @@ def _of_deployment(name: str | None) -> _Target:
         number = max(store.numbers(), default=None)
     if number is None:
         return _Target("this machine")
-    return _Target(store.layout.deployment, store.generation(number).plan, store)
+    generation = store.generation(number)
+    return _Target(store.layout.deployment, generation.plan, store, Depth(floor=_floor(generation.path)))
+
+
+def _floor(folder: Path) -> float | None:
+    """What the generation's profile asks of a transfer; nothing where it can no longer be read."""
+    from launcher.profile import examine
+
+    with suppress(InputError):
+        return examine(folder / "profile.yaml").loaded.profile.floor
+    return None

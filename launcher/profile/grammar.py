@@ -171,6 +171,17 @@ ROUTER = Section(
     ),
 )
 
+_MOVER = choice("nixl", "mooncake")
+TRANSFER = Section(
+    "transfer",
+    MappingProxyType(
+        {
+            "kind": Key(_MOVER, "What moves it; nixl if left out."),
+            "floor": Key(kinds.RATES, "What `doctor` must measure at least, such as 12GB/s; else it blocks."),
+        }
+    ),
+    short=("kind", _MOVER),
+)
 _RUNG = "none, or ladder:64k for prompts that grow to that many tokens"
 READY = Section(
     "ready",
@@ -231,7 +242,7 @@ WAIVER = Section(
         {
             "what": Key(
                 text("a setting with its value, or a rule's code"),
-                "decode.env.NAME=512, router.args.api-key, or a rule such as PD204.",
+                "decode.env.NAME=512, router.args.api-key, a rule such as PD204, or a check such as DR105.",
                 required=True,
             ),
             "claim": Key(
@@ -264,7 +275,7 @@ PROFILE = Section(
             "decode": Key(ROLE, "The servers that write answers."),
             "aggregated": Key(ROLE, "Servers that do both, instead of prefill and decode."),
             "router": Key(ROUTER, "What stands in front and is talked to by clients."),
-            "transfer": Key(choice("nixl", "mooncake"), "What moves the KV cache from prefill to decode."),
+            "transfer": Key(TRANSFER, "What moves the KV cache from prefill to decode: a word, or kind and floor."),
             "ready": Key(READY, "What `up` waits for."),
             "stop": Key(STOP, "How services stop."),
             "restart": Key(RESTART, "How often a server that died is started again."),

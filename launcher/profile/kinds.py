@@ -11,7 +11,7 @@ from typing import Any
 
 from launcher.profile.gpus import PATTERN as GPUS
 from launcher.profile.gpus import parse_gpus
-from launcher.profile.quantities import DURATION, TOKENS, seconds, tokens
+from launcher.profile.quantities import DURATION, RATE, TOKENS, rate, seconds, tokens
 from launcher.profile.scalars import becomes
 from launcher.profile.tree import Items, Node, Scalar, named
 
@@ -112,6 +112,14 @@ def _duration(node: Node) -> float:
     return found
 
 
+def _rate(node: Node) -> float:
+    value = word(node, "a rate such as 500MB/s or 12GB/s")
+    found = rate(value) if len(value) < 12 else None
+    if found is None:
+        raise RefusedError("a rate is written 500MB/s or 12GB/s, in bytes; GB is 10^9")
+    return found
+
+
 def _tokens(node: Node) -> int:
     value = single(node, "a number of tokens such as 8193 or 64k").text
     found = tokens(value) if len(value) < 10 else None
@@ -145,6 +153,7 @@ def _nearest(value: str, words: tuple[str, ...]) -> str | None:
 
 
 DURATIONS = Kind(_duration, {"type": "string", "pattern": DURATION})
+RATES = Kind(_rate, {"type": "string", "pattern": RATE})
 COUNTS = Kind(_tokens, {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": TOKENS}]})
 CARDS = Kind(
     _gpus,

@@ -87,6 +87,8 @@ def _profile(values: object, lines: Lines) -> Profile:
     draft = dict(values) if isinstance(values, dict) else {}
     name = draft.setdefault("name", "unnamed")
     draft["model"] = {"name": name, **draft.get("model", {})}
+    if isinstance(mover := draft.pop("transfer", None), dict):  # `floor` is the doctor's, and apart from what runs
+        draft |= {name: mover[key] for name, key in (("transfer", "kind"), ("floor", "floor")) if key in mover}
     unreadable = lines.has("engine", "kind") or (lines.has("engine") and not lines.is_block("engine"))
     # Of an engine that could not be read, the kind that asks for least: what it lacks is not known.
     draft["engine"] = ({"kind": "cpu"} if unreadable else {}) | draft.get("engine", {})

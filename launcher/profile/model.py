@@ -160,6 +160,8 @@ class Profile(Frozen):
     aggregated: Role | None = None
     router: Router | None = None
     transfer: Literal["nixl", "mooncake"] = "nixl"
+    floor: float | None = None
+    """Bytes a second that `doctor` must measure from prefill to decode; nothing that runs depends on it."""
     ready: Ready = Ready()
     stop: Stop = Stop()
     restart: Restart = Restart()
@@ -167,3 +169,9 @@ class Profile(Frozen):
     knobs: Mapping[str, SiteKnob] = Field(default_factory=dict)
     allow: tuple[Waiver, ...] = ()
     backend: Literal["systemd", "supervisord"] | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A profile without a floor is digested as before there were any."""
+        written: dict[str, Any] = write(self)
+        return {key: value for key, value in written.items() if key != "floor" or value is not None}

@@ -38,7 +38,7 @@ SIX = "name: x\nmodel: /m\nengine: {venv: /v}\nprefill: {gpus: 0-3}\ndecode: {gp
 
 def test_the_shipped_one_is_current() -> None:
     assert SHIPPED.read_text(encoding="utf-8") == schema_text(), (
-        "run: python -m launcher.cli schema > docs/profile.schema.json"
+        "run: pdlaunch schema > docs/profile.schema.json"
     )
     assert json.loads(schema_text()) == schema()
 

@@ -278,3 +278,46 @@ class TestWhatCannotBeRead:
         (problem,) = problems(tmp_path, head + text)
         assert "nothing stands here" in problem.error
         assert problem.write == write
+
+
+PAIR = "name: x\nengine: {kind: cpu}\nprefill: {}\ndecode: {}\nrouter: {port: 8000}\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "transfer", "floor"),
+    [
+        ("nixl", "nixl", None),
+        ("mooncake", "mooncake", None),
+        ("{floor: 12GB/s}", "nixl", 12e9),
+        ("{kind: mooncake, floor: 0.5GB/s}", "mooncake", 5e8),
+        ("{kind: nixl, floor: 800MB/s}", "nixl", 8e8),
+    ],
+)
+def test_a_transfer_is_a_word_or_has_a_floor(tmp_path: Path, written: str, transfer: str, floor: float | None) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text(
+        f"name: x\nengine: {{kind: cpu}}\nprefill: {{}}\ndecode: {{}}\nrouter: {{port: 8000}}\ntransfer: {written}\n"
+    )
+    examined = examine(path)
+    assert examined.problems == ()
+    assert (examined.loaded.profile.transfer, examined.loaded.profile.floor) == (transfer, floor)
+
+
+@pytest.mark.parametrize("written", ["5", "5GB", "12 GB/s", "-1GB/s", "12Gbit/s", "1e3GB/s", "9999999999999GB/s", "~"])
+def test_a_floor_has_its_unit(tmp_path: Path, written: str) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text(
+        f"name: x\nengine: {{kind: cpu}}\nprefill: {{}}\ndecode: {{}}\nrouter: {{port: 8000}}\ntransfer: {{floor: {written}}}\n"
+    )
+    (problem,) = examine(path).problems
+    assert problem.subject.startswith("transfer.floor")
+
+
+def test_a_floor_enters_the_digest_only_where_there_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "x.yaml"
+    dumps = []
+    for more in ("", "transfer: nixl\n", "transfer: {floor: 1GB/s}\n"):
+        path.write_text(f"{PAIR}{more}")
+        dumps.append(examine(path).loaded.profile.model_dump(mode="json"))
+    assert dumps[0] == dumps[1]
+    assert dumps[2] == dumps[0] | {"floor": 1e9}
