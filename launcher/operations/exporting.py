@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import TCPServer
 
 from launcher.errors import PdlaunchError
 from launcher.operations.evidence import evidence, good
@@ -136,6 +137,11 @@ class Exporter:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     allow_reuse_address = True
+
+    def server_bind(self) -> None:
+        """Bind, and ask no name server what this address is called, as HTTPServer does: it may not answer."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = HOST, self.server_address[1]
 
 
 def _handler(text: Callable[[], str]) -> type[BaseHTTPRequestHandler]:
