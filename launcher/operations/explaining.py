@@ -2,44 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from launcher.engines import describe
 from launcher.engines.cpu.engine import installed
-from launcher.errors import InputError, PdlaunchError
+from launcher.errors import InputError
 from launcher.knobs import EngineKnobs, EnvKnob, Flag, find_flag, harvest, harvest_router, nearest
 from launcher.knobs.catalogue import Catalogue, Entry, catalogue
+from launcher.operations import recorded
 from launcher.operations.facts import gather
-from launcher.plan import Service
-from launcher.profile import Loaded, load, servers, settings_of
-from launcher.store import Store, cache_dir
-
-_GENERATIONS = 50
-"""How far back a value is followed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Here:
-    """What one service is told."""
-
-    service: str
-    value: str | None
-    """None where it is not set."""
-    origin: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """A generation in which the value became another one."""
-
-    generation: int
-    at: str
-    """ISO 8601."""
-    by: str
-    why: str | None
-    values: tuple[Here, ...]
+from launcher.operations.knob_values import Here, Live, Turn, live_values, turns, written
+from launcher.operations.knob_values import recorded as recorded_in
+from launcher.operations.proof import Proof, proof
+from launcher.profile import Loaded, examine
+from launcher.store import Generation, Store, cache_dir
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +35,11 @@ class Explained:
     here: tuple[Here, ...] = ()
     site: str | None = None
     """What the profile itself declares, in words."""
-    history: tuple[Changed, ...] = ()
+    live: tuple[Live, ...] = ()
+    """What the processes have; empty where nothing runs, and where a profile was asked about."""
+    proof: tuple[Proof, ...] = ()
+    """What served with each value here, best first."""
+    history: tuple[Turn, ...] = ()
     """Newest first."""
 
 
@@ -68,16 +49,30 @@ def explain(name: str, *, profile: Path | None = None, store: Store | None = Non
     Raises InputError, with the nearest names, where nobody knows it.
     """
     known = catalogue(cache_dir() / "knobs")
-    loaded = load(profile) if profile else None
+    loaded = examine(profile).loaded if profile else None  # one with errors is explained all the same
+    current = store.current() if store and not loaded else None
+    generation = store.generation(current) if store and current is not None else None
     engine = knobs_of(loaded, store)
     router = _router(loaded) if engine is None or name not in engine.env else None
     facts, source = _facts(name, engine, router)
-    here, where = _values(name, loaded, store)
+    here = _values(name, loaded, generation)
     entries = known.entries(name)
-    if not entries and facts is None and all(each.value is None for each in here) and not _site(name, loaded):
+    site = _site(name, loaded or (recorded.profile(generation) if generation else None))
+    history = turns(name, store) if store and not loaded else ()
+    if not entries and facts is None and all(each.value is None for each in here) and not (site or history):
         raise _nobody(name, known, engine)
-    history = _history(name, store) if store and not loaded else ()
-    return Explained(name, entries, facts, source, where, here, _site(name, loaded), history)
+    return Explained(
+        name,
+        entries,
+        facts,
+        source,
+        str(loaded.path) if loaded else f"generation {current}" if generation else None,
+        here,
+        site,
+        live_values(name, store, generation) if store and generation else (),
+        proof(store, name) if store and generation else (),
+        history,
+    )
 
 
 def _site(name: str, loaded: Loaded | None) -> str | None:
@@ -134,57 +129,7 @@ def _nobody(name: str, known: Catalogue, engine: EngineKnobs | None) -> InputErr
     return InputError(f"nobody knows {name}{meant}", hint=hint)
 
 
-def _values(name: str, loaded: Loaded | None, store: Store | None) -> tuple[tuple[Here, ...], str | None]:
+def _values(name: str, loaded: Loaded | None, generation: Generation | None) -> tuple[Here, ...]:
     if loaded is not None:
-        return tuple(_written(name, loaded)), str(loaded.path)
-    current = store.current() if store else None
-    if store is None or current is None:
-        return (), None
-    plan = store.generation(current).plan
-    return tuple(_recorded(name, service) for service in plan.services), f"generation {current}"
-
-
-def _written(name: str, loaded: Loaded) -> Iterator[Here]:
-    told = [(server.name, settings_of(loaded, server.role, server.index)) for server in servers(loaded.profile)]
-    if loaded.profile.router:
-        told.append(("router", settings_of(loaded, "router")))
-    for service, merged in told:
-        written = merged.env.get(name) or merged.args.get(name)
-        if written is None or written.value is None:
-            yield Here(service, None)
-        else:
-            yield Here(service, loaded.lines.written(*written.path), f"{loaded.path}:{written.line}")
-
-
-def _recorded(name: str, service: Service) -> Here:
-    for variable in service.env:
-        if variable.name == name:
-            return Here(service.name, variable.value, str(variable.origin))
-    for secret in service.secrets:
-        if secret.name.lstrip("-") == name:
-            return Here(service.name, "a secret", str(secret.origin))
-    for argument in service.argv[1:]:
-        flag, equals, joined = argument.words[0].partition("=")
-        if flag == f"--{name}":
-            words = (joined,) if equals else argument.words[1:]
-            return Here(service.name, " ".join(words) or "set", str(argument.origin))
-    return Here(service.name, None)
-
-
-def _history(name: str, store: Store) -> tuple[Changed, ...]:
-    """The generations that changed the value; one that cannot be read is passed over."""
-    found: list[Changed] = []
-    before: tuple[tuple[str, str | None], ...] | None = None
-    for generation in store.generations()[-_GENERATIONS:]:
-        try:
-            here = tuple(_recorded(name, service) for service in generation.plan.services)
-            about = generation.about
-        except PdlaunchError:
-            continue
-        values = tuple((each.service, each.value) for each in here)
-        first_without = before is None and all(value is None for _, value in values)
-        if values != before and not first_without:
-            at = about.written.isoformat(timespec="seconds")
-            found.append(Changed(generation.number, at, about.by, about.why, here))
-        before = values
-    return tuple(reversed(found))
+        return tuple(written(name, loaded))
+    return tuple(recorded_in(name, service) for service in generation.plan.services) if generation else ()

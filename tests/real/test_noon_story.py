@@ -127,6 +127,14 @@ def test_the_variable_is_refused_starts_with_a_waiver_that_names_the_claim_and_s
     assert "3 changes, one outside its declared range      pdlaunch diff noon" in status  # the waiver is one of them
     assert f"known bad: {claim[1]}" in status
 
+    explained = json.loads(dsv4_flash.pdlaunch("explain", NOON, "--json").stdout)
+    running = {each["service"]: (each["value"], each["pending"]) for each in explained["running"]}
+    assert running["decode-0"] == ("512", False), "read from the process itself"
+    assert running["prefill-0"] == (None, False)
+    assert [(turn["before"], turn["after"]) for turn in explained["history"]] == [(None, "512")]
+    chunk = json.loads(dsv4_flash.pdlaunch("explain", "chunked-prefill-size", "--json").stdout)["running"]
+    assert {each["service"]: each["value"] for each in chunk}["prefill-0"] == "4096"
+
 
 def tell_the_story(deployment: Deployment, file: Path, *, riskiest_first: list[str]) -> None:
     before = file.read_text()
