@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ from launcher.render.systemd import (
     Command,
     Scope,
     placed,
+    ready_unit,
     service_unit,
     target_unit,
     templates,
@@ -149,13 +151,24 @@ class Systemd:
         target = target_unit(self._layout.deployment)
         if not (self._systemctl.units / target).exists():
             return
-        self._systemctl("stop", target, refused=_NOT_LOADED)  # and with it what is part of it
         own = [path.name for path in placing.own(self._systemctl.units, self._layout)]
+        # The target ends before what is part of it, and what asks for tokens refuses to be stopped by hand.
+        self._systemctl(
+            "stop", *(name for name in own if name != ready_unit(self._layout.deployment)), refused=_NOT_LOADED
+        )
+        self._until_ended(ready_unit(self._layout.deployment))
         self._systemctl("reset-failed", *own, refused=(1, *_NOT_LOADED))
 
     def _placed(self, generation: Path, command: Command | None) -> Mapping[str, str]:
         scope: Scope = "user" if self._systemctl.user else "system"
         return placed(_rendered(generation), int(generation.name), scope, nodes=self._nodes(), command=command)
+
+    def _until_ended(self, name: str) -> None:
+        deadline = time.monotonic() + _SLACK
+        while self._systemctl.show([name], ["ActiveState"]).get(name, {}).get("ActiveState") == "deactivating":
+            if time.monotonic() > deadline:
+                raise PdlaunchError(f"{name} does not end", hint=f"systemctl status {name}")
+            time.sleep(0.05)
 
     def _see(self) -> Scene:
         return see(self._layout, self._systemctl, self._installed())

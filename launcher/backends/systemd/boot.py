@@ -1,7 +1,12 @@
-"""What comes back at boot: one unit that names one generation, so that one rename decides between two whole ones."""
+"""What comes back at boot: one unit that names one generation, so that one rename decides between two whole ones.
+
+The links that enable it are made here and not by `systemctl enable`, which has the manager read everything anew: that
+takes time, and forgets how often a service was started already.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from launcher.backends.files import in_words
@@ -15,32 +20,30 @@ def remember(systemctl: Systemctl, layout: Layout, generation: Path) -> None:
     """Have a boot bring back `generation`; raises PdlaunchError where the system refuses."""
     name = boot_unit(layout.deployment)
     text = boot_text(layout.deployment, generation, systemctl.boot_target)
-    path = systemctl.units / name
+    path, link = systemctl.units / name, _link(systemctl, name)
     if placing.read(path) != text:
         placing.put(path, text)
-    if not _wants(systemctl, name).is_symlink():
-        systemctl("enable", "--quiet", name)
+    if not link.is_symlink():
+        with in_words(link):
+            link.parent.mkdir(exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                link.symlink_to(path)
 
 
 def forget(systemctl: Systemctl, layout: Layout) -> None:
     """Have a boot bring back nothing of the deployment."""
     name = boot_unit(layout.deployment)
-    path = systemctl.units / name
-    if not path.exists() and not _wants(systemctl, name).is_symlink():
-        return
-    if systemctl.reachable:
-        systemctl("disable", "--quiet", name)
-    with in_words(path):
-        _wants(systemctl, name).unlink(missing_ok=True)
-        path.unlink(missing_ok=True)
+    for path in (_link(systemctl, name), systemctl.units / name):
+        with in_words(path):
+            path.unlink(missing_ok=True)
 
 
 def at_boot(systemctl: Systemctl, layout: Layout) -> int | None:
     """The generation that a boot brings back; None for none."""
     name = boot_unit(layout.deployment)
-    text = placing.read(systemctl.units / name) if _wants(systemctl, name).is_symlink() else None
+    text = placing.read(systemctl.units / name) if _link(systemctl, name).is_symlink() else None
     return brought_back(text) if text else None
 
 
-def _wants(systemctl: Systemctl, name: str) -> Path:
+def _link(systemctl: Systemctl, name: str) -> Path:
     return systemctl.units / f"{systemctl.boot_target}.wants" / name
