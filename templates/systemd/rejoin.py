@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ready import Deployment, NotReadyError, ask_edge, given, say, wait_loaded
+from ready import Deployment, NotReadyError, ask_edge, given, say, wait_loaded, wait_router
 
 TOKENS = "sglang:generation_tokens_total"
 
@@ -23,14 +23,17 @@ def mend(deployment: Deployment) -> None:
     deadline = time.monotonic() + deployment.facts["within"]
     wait_loaded(deployment, deadline)
     partners = broken(deployment)
-    if not partners:
-        return
     for server in partners:
         say(f"{server['name']}  is restarted: its paths give no tokens, and it is the one that stayed")
         subprocess.run([*deployment.systemctl, "restart", server["unit"]], check=False)
-    wait_loaded(deployment, time.monotonic() + deployment.facts["within"])
-    if broken(deployment):
-        raise NotReadyError("a restart of the partner did not help: left as it is, see `pdlaunch status`")
+    if partners:
+        deadline = time.monotonic() + deployment.facts["within"]
+        wait_loaded(deployment, deadline)
+        if broken(deployment):
+            raise NotReadyError("a restart of the partner did not help: left as it is, see `pdlaunch status`")
+    if router := deployment.facts["router"]:
+        wait_router(deployment, router, deadline)
+        say("router  has healthy workers again")
 
 
 def broken(deployment: Deployment) -> list[Any]:

@@ -15,7 +15,7 @@ from launcher.render.activate import NAME
 from launcher.render.quoting import assignment
 from launcher.render.systemd.names import target_unit
 from launcher.render.systemd.placing import Command
-from launcher.render.systemd.quoting import rest, word
+from launcher.render.systemd.quoting import word
 from launcher.render.templates import fill
 
 
@@ -45,7 +45,7 @@ def boot_text(deployment: str, generation: Path, boot_target: str) -> str:
         "systemd/boot.service.j2",
         deployment=deployment,
         number=generation.name,
-        folder=rest(str(generation)),
+        folder=word(str(generation)),
         activate=word(str(generation / NAME)),
         boot_target=boot_target,
     )

@@ -32,6 +32,19 @@ def inside(folder: str, name: str) -> str:
     return f'{quoted[:-1]}{tail}"' if quoted.endswith('"') else quoted + tail
 
 
+def program(path: str) -> str:
+    """`path`, to be quoted for the first place of a command, where systemd allows less.
+
+    Raises InputError for quotes and backslashes, which it calls special characters there.
+    """
+    if set(path) & set("\"'\\"):
+        raise InputError(
+            f"systemd runs no program whose path holds a quote or a backslash: {path}",
+            hint="keep deployments in another folder: PDLAUNCH_STATE_DIR",
+        )
+    return path
+
+
 def rest(value: str) -> str:
     """`value` as the rest of a line, where systemd takes no quotes away.
 

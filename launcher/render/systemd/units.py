@@ -12,7 +12,7 @@ from launcher.render.layout import Layout
 from launcher.render.systemd import names
 from launcher.render.systemd.lasting import boot_text, boot_unit
 from launcher.render.systemd.placing import FOLDER, SUFFIX
-from launcher.render.systemd.quoting import inside, rest, word
+from launcher.render.systemd.quoting import inside, program, rest, word
 from launcher.render.systemd.readiness import keys, ready_json
 from launcher.render.systemd.writable import writable
 from launcher.render.templates import fill
@@ -50,7 +50,7 @@ def _service(plan: Plan, service: Service, layout: Layout) -> str:
         user=rest(service.user) if service.user else None,
         cards=service.gpus,
         all_cards=sorted({card for each in plan.services for card in each.gpus}),
-        script=inside(str(layout.generations), f"{service.name}.sh"),
+        script=inside(program(str(layout.generations)), f"{service.name}.sh"),
         as_recorded=_script(layout, "as-recorded"),
         came_back=_script(layout, "came-back"),
         rejoins=service.role in {"prefill", "decode"},

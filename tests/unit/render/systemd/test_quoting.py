@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from launcher.errors import InputError
-from launcher.render.systemd.quoting import inside, rest, word
+from launcher.render.systemd.quoting import inside, program, rest, word
 
 PRINTABLE = st.text(st.characters(blacklist_categories=["Cs", "Cc"]))
 
@@ -56,3 +56,10 @@ def test_what_no_unit_can_hold_is_refused(value: str) -> None:
     for quoting in (word, rest):
         with pytest.raises(InputError, match="a systemd unit"):
             quoting(value)
+
+
+@pytest.mark.parametrize("path", ["/a'b", '/a"b', "/a\\b"])
+def test_a_program_that_systemd_would_not_run_is_refused(path: str) -> None:
+    assert program("/a b%") == "/a b%"
+    with pytest.raises(InputError, match="a quote or a backslash"):
+        program(path)
