@@ -81,5 +81,11 @@ def test_transports_that_cannot_meet_are_a_blocker_with_the_reason(
     assert "add tcp" in found["DR501"][0]["fix"]
 
 
+def test_a_floor_that_is_not_reached_is_a_blocker(examine: Examine) -> None:
+    code, found = examine(transfer={"floor": "900GB/s"})
+    assert code == 1
+    assert "below the profile's floor of 900.0 GB/s" in found["DR501"][0]["text"]
+
+
 def allowed(*what: str) -> list[dict[str, str]]:
     return [{"what": w, "why": "to see what it says", "by": "tests", "until": "2099-01-01"} for w in what]

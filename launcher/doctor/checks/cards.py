@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from launcher.doctor.check import Check, with_cards, with_cards_that_answer
+from launcher.doctor.check import Check, with_a_plan, with_cards, with_cards_that_answer
 from launcher.doctor.facts import Facts
 from launcher.doctor.finding import Finding
 from launcher.doctor.words import count, gpus, numbers
@@ -93,12 +93,13 @@ def _unlike(server: Service, facts: Facts) -> Iterator[Finding]:
 
 def same(facts: Facts) -> Iterator[Finding]:
     """Each index is the card that the running generation was started on."""
-    if not facts.recorded or not isinstance(facts.cards, Cards):
+    if not isinstance(facts.cards, Cards):
         return
+    recorded = facts.recorded or {}
     here = {card.uuid: card for card in facts.cards.cards}
     changed = False
     for index in facts.wanted:
-        card, then = facts.cards.card(index), facts.recorded.get(index)
+        card, then = facts.cards.card(index), recorded.get(index)
         if card and then and card.uuid and card.uuid != then:
             changed = True
             moved = f"that one is GPU {here[then].index} now" if then in here else "that one is gone"
@@ -106,6 +107,12 @@ def same(facts: Facts) -> Iterator[Finding]:
             yield Finding("blocker", "DR104", text, "nvidia-smi -L; then write the index of the card that is meant")
     if not changed and facts.wanted:
         yield Finding("ok", "DR104", "the cards are those of the last start")
+
+
+def _with_a_start(facts: Facts) -> str | None:
+    if reason := with_a_plan(facts) or with_cards_that_answer(facts):
+        return reason
+    return None if facts.recorded else "there was no start yet whose cards were recorded"
 
 
 CHECKS = (
@@ -137,7 +144,7 @@ CHECKS = (
         "each index is the card that it was at the last start",
         "indices follow PCI addresses: a card that is added, removed or lost moves those behind it",
         same,
-        with_cards_that_answer,
+        _with_a_start,
         before_up=True,
     ),
 )

@@ -83,7 +83,7 @@ def sockets(facts: Facts) -> Iterator[Finding]:
             crossed = True
             own = " and ".join(f"{numbers(cards)} on node {node}" for node, cards in sorted(used.items()))
             together = numbers(nodes[fits[0]][: len(server.gpus)])
-            text = f"{server.name} crosses sockets: {own}; every step of it goes over the link between them"
+            text = f"{server.name} crosses sockets: {own}; each step goes over the link between them"
             yield Finding("warning", "DR203", text, f"gpus: {together}     lie together (all: {lie})")
     if not crossed:
         yield Finding("ok", "DR203", f"GPUs {lie}")
@@ -92,6 +92,9 @@ def sockets(facts: Facts) -> Iterator[Finding]:
 def detours(facts: Facts) -> Iterator[Finding]:
     """Neither an IOMMU that translates nor ACS sends traffic between cards up to the root complex."""
     if facts.paths is None:
+        return
+    if facts.present and not any(facts.paths.bridges.values()):
+        yield Finding("note", "DR204", "what lies between the cards cannot be read below /sys")
         return
     fine = True
     index = {card.pci: card.index for card in facts.present}

@@ -35,7 +35,9 @@ def whole(facts: Facts) -> Iterator[Finding]:
     if found.unfinished:
         text = f"a download into {found.path} was not finished: {_some(found.unfinished)}"
         yield Finding("warning", "DR601", text, again)
-    if not (found.missing or found.broken or found.unfinished):
+    if not (found.missing or found.broken or found.unfinished or found.files):
+        yield Finding("note", "DR601", f"{found.path} holds no safetensors: its weights were not looked at")
+    elif not (found.missing or found.broken or found.unfinished):
         files = count(found.files, "weight file")
         yield Finding("ok", "DR601", f"{found.path}: {files}, {size(found.size)}, all as long as their headers say")
 

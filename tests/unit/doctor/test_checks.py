@@ -24,7 +24,8 @@ from .making import CARDS, FACTS, GIB, PREFILL, ROUTER, a_service, held, waived,
 
 TODAY = dt.date(2026, 12, 1)
 SLOW = Transferred("prefill-0", "decode-0", "VRAM", 32 << 20, (0.1,), "tcp/lo", "zero-copy")
-UNREAD = Paths({"0000:10:00.0": ("0000:00:01.0",)}, (), ("0000:00:01.0",), {})
+WAYS = {"0000:10:00.0": ("0000:00:01.0",)}
+UNREAD = Paths(WAYS, (), ("0000:00:01.0",), {})
 
 
 def broken(error: str, *said: str) -> Facts:
@@ -175,13 +176,20 @@ CASES: list[tuple[Facts, str, str, str, str | None]] = [
         None,
     ),
     (
-        replace(FACTS, paths=Paths({}, (), (), {"0000:10:00.0": "DMA-FQ", "0000:11:00.0": "identity"})),
+        replace(FACTS, paths=Paths(WAYS, (), (), {"0000:10:00.0": "DMA-FQ", "0000:11:00.0": "identity"})),
         "warning",
         "DR204",
         "the IOMMU translates for GPU 0",
         "iommu=pt",
     ),
-    (replace(FACTS, paths=Paths({}, ("0000:00:01.0",), (), {})), "warning", "DR204", "ACS sends", "ECAP_ACS+6.w=0000"),
+    (
+        replace(FACTS, paths=Paths(WAYS, ("0000:00:01.0",), (), {})),
+        "warning",
+        "DR204",
+        "ACS sends",
+        "ECAP_ACS+6.w=0000",
+    ),
+    (replace(FACTS, paths=Paths({}, (), (), {})), "note", "DR204", "cannot be read below /sys", None),
     (replace(FACTS, paths=UNREAD), "note", "DR204", "only root can read", "sudo pdlaunch doctor"),
     (software(cuda=None), "blocker", "DR301", "was built without CUDA", "CUDA wheels"),
     (

@@ -306,9 +306,7 @@ def test_a_transfer_is_a_word_or_has_a_floor(tmp_path: Path, written: str, trans
 @pytest.mark.parametrize("written", ["5", "5GB", "12 GB/s", "-1GB/s", "12Gbit/s", "1e3GB/s", "9999999999999GB/s", "~"])
 def test_a_floor_has_its_unit(tmp_path: Path, written: str) -> None:
     path = tmp_path / "x.yaml"
-    path.write_text(
-        f"name: x\nengine: {{kind: cpu}}\nprefill: {{}}\ndecode: {{}}\nrouter: {{port: 8000}}\ntransfer: {{floor: {written}}}\n"
-    )
+    path.write_text(f"{PAIR}transfer: {{floor: {written}}}\n")
     (problem,) = examine(path).problems
     assert problem.subject.startswith("transfer.floor")
 
