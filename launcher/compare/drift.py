@@ -20,7 +20,7 @@ WORDS: Mapping[Kind, str] = {
     "unsupervised": "started by hand: nobody starts it again when it ends",
     "twin": "a twin started by hand beside the supervised one",
     "missing": "not running",
-    "foreign": "a foreign process on our port",
+    "foreign": "a foreign process on our port or card",
     "engine": "set by the engine itself",
     "silent": "nobody listens",
     "unchecked": "not checked",

@@ -32,6 +32,15 @@ def running(state: Path) -> Mapping[str, Running]:
     return {name: Running(_digest(found[0].pid), found) for name, found in services if name != SUPERVISOR}
 
 
+def command_of(pid: int) -> str | None:
+    """The words of a process's command line, the first few; None for one that is not here."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return None
+    return " ".join(os.fsdecode(word) for word in words[:3] if word) or "a process without a command line"
+
+
 def _digest(pid: int) -> str | None:
     try:
         environ = Path(f"/proc/{pid}/environ").read_bytes()

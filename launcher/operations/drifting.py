@@ -12,8 +12,12 @@ from pathlib import Path
 from launcher.compare.drift import Expected, Finding, deviations, port_findings
 from launcher.observe.live import LiveService, live
 from launcher.operations.driving import backend_of
+from launcher.operations.receipts import read_receipt
 from launcher.plan import DIGEST, Service
 from launcher.store import Generation, Store
+
+_PATIENCE = 8.0
+"""Seconds for the driver to describe its cards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,7 @@ def look_closer(seen: Seen, store: Store) -> Seen:
     found = [*seen.findings, *_ports(plan.services, seen), *_libraries(seen), *_damage(seen, store, number)]
     told = {finding.service + finding.subject for finding in found}
     found += [finding for finding in _answers(seen) if finding.service + finding.subject not in told]
-    found.append(Finding("unchecked", "", "the cards: no driver is asked who holds memory on them"))
+    found += _cards(plan.services, seen, store)
     return Seen(seen.services, tuple(found), seen.generations)
 
 
@@ -181,6 +185,21 @@ def _ports(services: tuple[Service, ...], seen: Seen) -> Iterator[Finding]:
     holders = listeners([port for service in services for port in service.ports.values()])
     own = {name: listening(now.processes) for name, now in seen.services.items()}
     yield from port_findings(services, holders, seen.services, own)
+
+
+def _cards(services: tuple[Service, ...], seen: Seen, store: Store) -> Iterator[Finding]:
+    """What the driver says of the cards that these services use; it is asked only where some do."""
+    if not any(service.gpus for service in services):
+        return
+    from launcher.compare.card_drift import card_findings
+    from launcher.observe.cards import cards
+    from launcher.observe.running import command_of
+
+    number = max((g.number for g in seen.generations.values()), default=store.current() or 0)
+    receipt = read_receipt(store, number)
+    recorded = {gpu.index: gpu for gpu in receipt.machine.gpus} if receipt else {}
+    pids = {name: [process.proc.pid for process in now.processes] for name, now in seen.services.items()}
+    yield from card_findings(services, cards(patience=_PATIENCE), pids, recorded, command_of)
 
 
 def _libraries(seen: Seen) -> Iterator[Finding]:

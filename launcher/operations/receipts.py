@@ -83,11 +83,17 @@ def read_observed(store: Store, number: int) -> Observed | None:
 
 
 def take_receipt(
-    generation: Generation, store: Store, *, by: str, servers: Mapping[str, Running] | None = None
+    generation: Generation,
+    store: Store,
+    *,
+    by: str,
+    servers: Mapping[str, Running] | None = None,
+    ask_driver: bool = True,
 ) -> Receipt:
     """The receipt as it would be written now; writes nothing but the key of the fingerprints, once.
 
-    `servers` is what runs, where that is known already. Raises PdlaunchError where the model cannot be read.
+    `servers` is what runs, where that is known already. Without `ask_driver` nothing waits for a driver that hangs, and
+    the cards are as far as /proc shows them. Raises PdlaunchError where the model cannot be read.
     """
     plan, layout = generation.plan, store.layout
     found = running(layout.state) if servers is None else servers
@@ -99,7 +105,7 @@ def take_receipt(
         # Always the same server: engines raise their own limits, so that two would tell two things.
         machine=host(
             next((found[s.name].main.pid for s in plan.services if s.name in found), None),
-            cards=cards() if plan.engine.kind == "sglang" else None,
+            cards=cards() if ask_driver and plan.engine.kind == "sglang" else None,
         ),
         model=model_files(plan.model_path, layout.cache),
         packages=digests.of(packages) if (packages := installed(plan)) is not None else None,

@@ -42,23 +42,30 @@ class Restoring:
     """Why some of it cannot be told: the generation never started here, a record is damaged."""
 
 
-def restoring(store: Store, target: Generation, current: Generation | None) -> Restoring:
-    """What going to `target` brings back; refuses nothing, whatever is damaged is said."""
+def restoring(store: Store, target: Generation, current: Generation | None, *, ask_driver: bool = False) -> Restoring:
+    """What going to `target` brings back; refuses nothing, whatever is damaged is said.
+
+    The driver is asked about its cards only on demand: it may be what hangs.
+    """
     try:
         then = of_generation(target, store).side
         now = of_generation(current, store).side if current else then
         comes_back = tuple(d for d in differences(now, then).found if d.change.kind in _RESTORED)
-        beyond, same, unknown = _beyond(store, target, then)
+        beyond, same, unknown = _beyond(store, target, then, ask_driver=ask_driver)
     except PdlaunchError as error:
         return Restoring((), (), (), error.message)
     return Restoring(comes_back, beyond, same, unknown)
 
 
-def _beyond(store: Store, target: Generation, then: Side) -> tuple[tuple[Beyond, ...], tuple[str, ...], str | None]:
+def _beyond(
+    store: Store, target: Generation, then: Side, *, ask_driver: bool
+) -> tuple[tuple[Beyond, ...], tuple[str, ...], str | None]:
     if read_receipt(store, target.number) is None:
         return (), (), f"generation {target.number} has no receipt: packages, driver and model are not compared"
-    receipt = take_receipt(target, store, by=who())
+    receipt = take_receipt(target, store, by=who(), ask_driver=ask_driver)
     now = replace(then, receipt=machine_of(receipt), packages=_packages(target) or then.packages)
+    if not receipt.machine.gpus and not ask_driver:
+        then = replace(then, receipt={n: v for n, v in (then.receipt or {}).items() if not n.startswith("gpu ")})
     found = differences(now, then)
     changes = [d.change for d in found.found if d.change.kind in ("package", "receipt")]
     beyond = tuple(_words(change, target) for change in changes if change.name not in _OF_NO_USE)

@@ -139,7 +139,7 @@ def _users(plan: Plan) -> Iterator[Line]:
 
 def _ground(store: Store, generation: Generation) -> Iterator[Line]:
     """What a rollback does not bring back: packages, driver, kernel, cards, settings, the model's files."""
-    found = restoring(store, generation, None)
+    found = restoring(store, generation, None, ask_driver=True)
     has_model = Path(generation.plan.model_path).exists()
     for beyond in found.beyond:
         of_model = beyond.what.startswith("model ")

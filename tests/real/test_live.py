@@ -25,6 +25,7 @@ from launcher.operations.events import silent
 from launcher.operations.rollback import rollback
 
 from ..deployments import Deployment, until
+from ..nvml import Nvml
 
 pytestmark = pytest.mark.real
 NAME = "aggregated-0"
@@ -275,3 +276,17 @@ def test_what_was_adopted_is_what_was_recorded(
     (service,) = data["live"]["services"]
     assert (service["generation"], service["processes"][0]["pid"]) == (1, old.pid)
     assert drift(agg.store) == ()
+
+
+def test_who_else_has_memory_on_our_card(agg: Deployment, nvml: Nvml) -> None:
+    agg.settings["aggregated"]["gpus"] = "1"
+    agg.up()
+    main = running(agg).main
+    nvml.box("", f"process {main.proc.pid} 60000\nprocess {os.getpid()} 38000")
+    code, data = diff(agg)
+    ((kind, subject),) = findings(data)
+    assert (code, kind) == (3, "foreign")
+    assert subject.startswith(f"gpu 1: pid {os.getpid()} (")
+    assert subject.endswith(") has 38000 MiB on it")
+    nvml.box("", f"process {main.proc.pid} 60000")
+    assert diff(agg)[0] == 0
