@@ -10,6 +10,10 @@ while read -r program package; do
   command -v "$program" >/dev/null || missing+=("$package")
 done <<'LIST'
 promtool prometheus
+systemctl systemd
+dbus-daemon dbus
+unshare util-linux
+pgrep procps
 LIST
 if ((${#missing[@]})); then
   install="apt-get update && apt-get install -y --no-install-recommends ${missing[*]}"
