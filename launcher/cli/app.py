@@ -15,6 +15,7 @@ from launcher.cli.generation_words import Command
 from launcher.cli.output import note, print_error
 from launcher.errors import PdlaunchError
 from launcher.operations.interrupts import Interrupted
+from launcher.patience import listening
 from launcher.operations.subject import is_about
 
 Commands: TypeAlias = Mapping[str, Callable[..., int]]
@@ -63,7 +64,8 @@ def run(words: Sequence[str]) -> int:
     is_about(_deployment(words))
     command = typer.main.get_command(build(words[0] if words else None))
     try:
-        result = command.main(list(words), prog_name="pdlaunch", standalone_mode=False)
+        with listening(note):
+            result = command.main(list(words), prog_name="pdlaunch", standalone_mode=False)
         sys.stdout.flush()
     except PdlaunchError as error:
         print_error(error)

@@ -13,6 +13,7 @@ from launcher.knobs.harvest.cache import Cache, Entry, digest, stamp, state_of
 from launcher.knobs.harvest.files import Listing
 from launcher.knobs.harvest.layout import GATEWAY, ROUTER, SGLANG, Layout, version_of
 from launcher.knobs.harvest.wheel import unpacked
+from launcher.patience import patience
 
 if TYPE_CHECKING:
     from launcher.knobs.harvest.perfile import FileFacts
@@ -57,8 +58,9 @@ def _whole(layout: Layout, path: Path, cache_dir: Path | None) -> EngineKnobs:
     known = cache.load(state)
     if known is not None:
         return known
-    found = _with_uses(_declared(layout, package, cache_dir), layout, package, listing, cache_dir)
-    cache.store(found, state)
+    with patience(f"reading the source of {layout.package} once: {len(listing.files):,} files"):
+        found = _with_uses(_declared(layout, package, cache_dir), layout, package, listing, cache_dir)
+        cache.store(found, state)
     return found
 
 
