@@ -28,10 +28,13 @@ _AGAIN = 60.0
 
 
 class Exporter:
-    """Gets each look with its verdict, and tells the last one to whoever asks."""
+    """Gets each look with its verdict, and tells the last one to whoever asks.
 
-    def __init__(self, store: Store, say: Say) -> None:
-        self._store, self._say = store, say
+    `drift` says how many differences were found between what runs and what was recorded; None while nobody looked.
+    """
+
+    def __init__(self, store: Store, say: Say, drift: Callable[[], int | None] = lambda: None) -> None:
+        self._store, self._say, self._drift = store, say, drift
         self._last: tuple[Look, Verdict] | None = None
         self._look_seconds = 0.0
         self._mains: dict[str, Process] = {}
@@ -121,6 +124,7 @@ class Exporter:
             probe=probed(events).get(number, 0),
             context=self._context or None,
             served=watched.get(number),
+            drift=self._drift(),
             evidence=self._frozen(),
             restarts=dict(self._restarts),
             look_seconds=self._look_seconds,
