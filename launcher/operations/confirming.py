@@ -132,8 +132,8 @@ def confirm(store: Store, report: Report, *, why: str | None = None) -> Confirme
     """
     by = who()
     with interruptible(), writer(store.layout, "confirm", by, why):
-        store.recover(by=by)
         note = must_wait(store)
+        store.recover(by=by)
         generation = store.generation(note.generation)
         settle_units(generation, store, report, back=False)
         settle_boot(generation.plan, store.layout, generation.path)  # first: without it a boot would go back

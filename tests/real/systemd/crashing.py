@@ -45,4 +45,4 @@ def main(point: int, name: str, subject: str) -> int:
 
 
 if __name__ == "__main__":
-    print(main(int(sys.argv[1]), sys.argv[2], sys.argv[3]))  # noqa: T201
+    print(int(main(int(sys.argv[1]), sys.argv[2], sys.argv[3])))  # noqa: T201
