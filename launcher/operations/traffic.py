@@ -44,7 +44,8 @@ class Recorder:
             else:
                 say("traffic is recorded by another watcher of this deployment")
         except (PdlaunchError, OSError) as error:
-            say(f"traffic is not recorded: {error}")
+            hint = getattr(error, "hint", None)
+            say(f"traffic is not recorded: {error}" + (f"; {hint}" if hint else ""))
 
     def __call__(self, look: Look, verdict: Verdict) -> None:
         """Take one more look; the disk is not waited for."""
