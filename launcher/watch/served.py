@@ -115,16 +115,16 @@ def _gained(before: Seen | None, body: Body, server: Server | None, at: float | 
     """What was completed since `before`; with `at`, the time of the look, a reading of this look may begin anew."""
     same = before is not None and _same(before, body)
     seen = before if same and before else Seen(pid=body.main.pid, started=body.main.started)
-    if server is None or not server.ready or not server.counters_at:
+    last = seen.counted
+    if server is None or not server.ready or server.counters_at <= (last.at if last else 0.0):
         return Gained(seen)
     now = counted(server)
-    last = seen.counted
     if last is None:
         # The first reading after a start or an operation is what later ones are compared with.
         begins = at is not None and server.counters_at >= at
         return Gained(seen.model_copy(update={"counted": now if begins else None}))
-    if now.at <= last.at or now.finished < last.finished or now.prompt_tokens < last.prompt_tokens:
-        return Gained(seen if now.at <= last.at else seen.model_copy(update={"counted": now}))
+    if now.finished < last.finished or now.prompt_tokens < last.prompt_tokens:
+        return Gained(seen.model_copy(update={"counted": now}))
     aborted = max(0.0, now.aborted - last.aborted)
     doubts = tuple(d for d in seen.doubts if now.at - d[0] < _ABORT) + (((now.at, aborted),) if aborted else ())
     ended, owed = now.finished - last.finished, seen.owed + aborted
