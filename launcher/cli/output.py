@@ -73,6 +73,8 @@ def _plain(value: Any) -> Any:
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(v) for v in value]
+    if isinstance(value, dt.date):
+        return value.isoformat()
     return str(value) if isinstance(value, Path) else value
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import json
 import re
 import sys
@@ -57,12 +58,14 @@ class Thing:
 
 
 def test_json_takes_models_dataclasses_and_paths(capsys: pytest.CaptureFixture[str]) -> None:
-    print_json({1: Thing(Path("/é"), Origin(kind="base"), (1, 2)), "set": {3}})
+    at = dt.datetime(2026, 12, 1, tzinfo=dt.UTC)
+    print_json({1: Thing(Path("/é"), Origin(kind="base"), (1, 2)), "set": {3}, "at": at})
     out = capsys.readouterr().out
     assert "/é" in out
     assert json.loads(out) == {
         "1": {"path": "/é", "origin": {"kind": "base", "file": None, "line": None, "note": None}, "pair": [1, 2]},
         "set": [3],
+        "at": "2026-12-01T00:00:00+00:00",
     }
 
 
