@@ -183,3 +183,33 @@ def test_a_secret_comes_from_systemd_to_a_user_who_cannot_read_its_file(
     assert "s3cret" not in box.systemctl("show", "pd-pd-decode-0.service") + box.systemctl(
         "cat", "pd-pd-decode-0.service"
     )
+
+
+def test_a_user_s_own_manager_serves_without_root(box: Box, pd: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, user = box.folder / "home", "games"
+    for folder in (box.folder, *Path(sys.executable).resolve().parents[:-1]):
+        box.run("chmod", "o+x", folder, check=False)
+    for name in ("state", "cache"):
+        monkeypatch.setenv(f"PDLAUNCH_{name.upper()}_DIR", str(home / name))
+    generation = sealed(pd)
+    box.run("chown", "-R", user, home)
+    places = ("-E", f"HOME={home}", "-E", "XDG_RUNTIME_DIR=/run/manager")
+    owned = ("-p", f"User={user}", "-p", "Delegate=yes", "-p", "RuntimeDirectory=manager", "-p", "Type=notify")
+    box.run("systemd-run", "--unit=manager", *owned, *places, "/lib/systemd/systemd", "--user")
+
+    def as_user(*words: str | Path) -> str:
+        own = ("env", f"HOME={home}", "XDG_RUNTIME_DIR=/run/manager")
+        return box.run("runuser", "-u", user, "--", *own, *words).stdout
+
+    def show(service: str, name: str) -> str:
+        return as_user("systemctl", "--user", "show", "-P", name, f"pd-pd-{service}.service").strip()
+
+    assert as_user("/bin/bash", generation / "activate").endswith("back: generation 1 runs\n")
+    pid = show("decode-0", "MainPID")
+    assert box.run("stat", "-c", "%U", f"/proc/{pid}").stdout.strip() == user
+    assert (home / ".config/systemd/user/default.target.wants/pd-pd-boot.service").is_symlink()
+    box.run("kill", "-9", pid)
+    until(lambda: any(line.startswith("Finished pd-pd-rejoin") for line in box.journal()), "it was asked again")
+    assert show("decode-0", "MainPID") not in ("0", pid)
+    as_user("systemctl", "--user", "stop", *(f"pd-pd-{name}.service" for name in SERVICES), "pd-pd.target")
+    assert box.run("pgrep", "-u", user, "-f", "simulator", check=False).stdout == ""
