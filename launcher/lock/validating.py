@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from launcher.errors import InputError
 from launcher.frozen import Frozen
 from launcher.lock.yaml_reading import Place, refused
+from launcher.misfits import in_our_words
 
 Model = TypeVar("Model", bound=Frozen)
 
@@ -51,10 +52,4 @@ def validated(
         place = (*above, *first["loc"])
         line = next((lines[place[:n]] for n in range(len(place), 0, -1) if place[:n] in lines), None)
         name = ".".join(map(str, place))
-        raise refused(where, f"was cut short or edited: {name}: {_words(first['msg'])}", line) from None
-
-
-def _words(message: str) -> str:
-    """pydantic's message in our tone."""
-    text = message.removeprefix("Value error, ")
-    return text[:1].lower() + text[1:]
+        raise refused(where, f"was cut short or edited: {name}: {in_our_words(first)}", line) from None

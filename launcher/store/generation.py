@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from launcher import __version__
 from launcher.errors import PdlaunchError
 from launcher.frozen import Frozen
+from launcher.misfits import first_of
 from launcher.plan.model import Plan
 from launcher.render.layout import Layout
 
@@ -114,9 +115,7 @@ class Generation:
         except ValidationError as error:
             if name == PLAN:  # as it was written: its hash says so
                 raise self._foreign(name, f"pdlaunch {self.about.pdlaunch}") from error
-            first = error.errors()[0]
-            place = ".".join(map(str, first["loc"])) or "the whole"
-            raise self._damaged(name, f"cannot be read: {place}: {first['msg']}") from error
+            raise self._damaged(name, f"cannot be read: {first_of(error)}") from error
 
     def _read(self, name: str) -> bytes:
         try:

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from launcher.errors import PdlaunchError
 from launcher.frozen import Frozen
+from launcher.misfits import first_of
 from launcher.store.process import Process
 
 
@@ -39,9 +40,7 @@ def read_pending(path: Path) -> Pending | None:
     except FileNotFoundError:
         return None
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "the whole"
         raise PdlaunchError(
-            f"{path} cannot be read ({place}: {first['msg']})",
+            f"{path} cannot be read ({first_of(error)})",
             hint=f"look at it, then move it away: mv {path} {path}.bad",
         ) from error

@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError
 
 from launcher.errors import PdlaunchError
 from launcher.frozen import Frozen
+from launcher.misfits import first_of
 from launcher.render.layout import Layout
 from launcher.store.files import in_words, make_folder, replace, shared_mode
 
@@ -105,7 +106,7 @@ def read_record(layout: Layout) -> Record:
             record = Record.model_validate_json(text)
         except ValidationError as error:
             raise PdlaunchError(
-                f"{path} is not what the watcher writes: {error.errors()[0]['msg']}",
+                f"{path} is not what the watcher writes: {first_of(error)}",
                 hint=f"traffic is recorded anew once it is moved away: mv {path} {path}.damaged",
             ) from error
     if record.format > FORMAT:

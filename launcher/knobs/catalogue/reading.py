@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from launcher.errors import InputError, Problem
 from launcher.knobs.declaration import Declaration
+from launcher.misfits import in_our_words
 
 Keys: TypeAlias = tuple[str | int, ...]
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -70,8 +71,7 @@ def _said(path: Path, error: ValidationError, at: Keys, lines: Mapping[Keys, int
     for each in error.errors():
         where = (*at, *each["loc"])
         line = next(lines[where[:n]] for n in range(len(where), 0, -1) if where[:n] in lines)
-        said = each["msg"].removeprefix("Value error, ")
-        said = "no key of a declaration" if each["type"] == "extra_forbidden" else said[:1].lower() + said[1:]
+        said = "no key of a declaration" if each["type"] == "extra_forbidden" else in_our_words(each)
         yield _problem(path, line, ".".join(map(str, where)), said)
 
 

@@ -90,7 +90,7 @@ def test_who_and_when_are_in_no_digest() -> None:
         ("3f9a0b1c", "3f9a0b1d", "secrets was edited"),
         ("packages: ~", 'packages: "x"', "packages was edited"),
         ("generation: 37", "generation: 38", "was cut short or edited"),
-        ("  by: anna\n", "", r"about\.by: field required"),
+        ("  by: anna\n", "", r"about\.by: is missing"),
         ("receipt: 1", "receipt: 2", "has the schema `receipt: 2`, and this pdlaunch knows 1"),
         ("receipt: 1", "observed: 1", "is no receipt"),
     ],

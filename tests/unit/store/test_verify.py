@@ -49,7 +49,7 @@ def relink(folder: Path) -> None:
         (lambda g: edit(g / "profile.yaml", "name: other\n"), "profile.yaml was cut short or edited"),
         (lambda g: edit(g / "evil.sh", "exec evil\n"), "evil.sh was added"),
         (lambda g: edit(g / "manifest.json", None), "manifest.json is gone"),
-        (lambda g: edit(g / "manifest.json", '{"format": 1'), "manifest.json cannot be read: the whole"),
+        (lambda g: edit(g / "manifest.json", '{"format": 1'), "manifest.json cannot be read: is no JSON"),
         (relink, "engine does not lead to the snapshot"),
         (lambda g: edit(g / "engine/sglang/version.py", "x = 2\n"), "engine snapshot "),
     ],
