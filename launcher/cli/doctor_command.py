@@ -50,12 +50,26 @@ def _show(found: Examination) -> None:
     for left in found.verdict.left_out:
         reasons.setdefault(left.why, []).append(left.code)
     for why, codes in reasons.items():
-        say(f"left out {', '.join(codes)}: {why}")
+        say(f"left out {_spans(codes)}: {why}")
     verdict = found.verdict
     counts = [(level, len(verdict.of(level))) for level in ("blocker", "warning", "note")]
     said = ", ".join(f"{number} {level}{'' if number == 1 else 's'}" for level, number in counts if number)
     note()
     note(f"{found.subject}: {said or 'nothing to do'}; {len(verdict.of('ok'))} ok, in {found.seconds:.1f} s")
+
+
+def _spans(codes: list[str]) -> str:
+    """``DR101-DR107, DR301``: checks that follow one another as one span."""
+    from launcher.doctor import CHECKS
+
+    order = [check.code for check in CHECKS]
+    spans: list[list[str]] = []
+    for code in codes:
+        if spans and order.index(code) == order.index(spans[-1][-1]) + 1:
+            spans[-1].append(code)
+        else:
+            spans.append([code])
+    return ", ".join(span[0] if len(span) == 1 else f"{span[0]}-{span[-1]}" for span in spans)
 
 
 def _data(found: Examination) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from launcher.plan import MARK
 
+_LONGEST = 80
+
 
 @dataclass(frozen=True, slots=True)
 class Holder:
@@ -42,7 +44,8 @@ def _holder(pid: int) -> Holder | None:
     except psutil.Error:
         return None
     deployment, service = _mark(pid)
-    return Holder(pid, user, since, " ".join(words[:6]), deployment, service)
+    command = " ".join(" ".join(words[:6]).split())  # what renames itself fills the rest with blanks
+    return Holder(pid, user, since, command[:_LONGEST], deployment, service)
 
 
 def _mark(pid: int) -> tuple[str | None, str | None]:

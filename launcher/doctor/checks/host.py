@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from launcher.doctor.check import Check, always, with_a_plan, with_an_engine
-from launcher.doctor.facts import Facts
+from launcher.doctor.facts import Facts, Ports
 from launcher.doctor.finding import Finding
 from launcher.doctor.words import person, size
 from launcher.observe.limits import UNLIMITED, Limits
+from launcher.observe.sockets import Listener
 
 _ENOUGH_LOCKED = 512 << 20
 """Bytes, below which UCX switches transports off: https://github.com/openucx/ucx/pull/8085."""
@@ -26,17 +27,9 @@ def ports(facts: Facts) -> Iterator[Finding]:
     if facts.ports is None or facts.plan is None:
         return
     uses = {port: (s.name, use) for s in facts.plan.services for use, port in s.ports.items()}
-    fine = True
-    for port, held in sorted(facts.ports.held.items()):
-        if held.pid is not None and held.pid in facts.ours:
-            continue
-        fine = False
-        service, use = uses.get(port, ("a service", "own"))
-        owner = facts.ports.owners.get(held.pid or 0)
-        who = person(owner) if owner else held.command
-        fix = f"pdlaunch down -d {owner.deployment}" if owner and owner.deployment else f"kill {held.pid}"
-        free = f"{fix}; or write another port in the profile" if held.pid else f"sudo ss -ltnp 'sport = :{port}'"
-        yield Finding("blocker", "DR401", f"port {port}, {service}'s {use} port, is taken by {who}", free)
+    taken = [held for held in facts.ports.held.values() if held.pid is None or held.pid not in facts.ours]
+    yield from _taken(taken, uses, facts.ports)
+    fine = not taken
     low, high = facts.ports.ephemeral
     drawn = sorted(port for port in uses if low <= port <= high and port not in facts.ports.kept)
     if drawn:
@@ -48,6 +41,27 @@ def ports(facts: Facts) -> Iterator[Finding]:
     if fine:
         mine = " or this deployment's own" if facts.ours else ""
         yield Finding("ok", "DR401", f"{len(uses)} ports are free{mine}, outside the ephemeral range {low}-{high}")
+
+
+def _taken(found: Iterable[Listener], uses: Mapping[int, tuple[str, str]], ports: Ports) -> Iterator[Finding]:
+    """One finding for each that holds ports of ours: a deployment, a process, or who cannot be seen."""
+    groups: dict[str, list[Listener]] = {}
+    for held in sorted(found, key=lambda held: held.port):
+        owner = ports.owners.get(held.pid or 0)
+        groups.setdefault((owner and owner.deployment) or str(held.pid), []).append(held)
+    for group in groups.values():
+        wanted = ", ".join(f"{h.port} ({' '.join(uses.get(h.port, ('beside', 'a server')))})" for h in group)
+        first = group[0]
+        owner = ports.owners.get(first.pid or 0)
+        text = f"port{'s' if len(group) > 1 else ''} {wanted}: taken by "
+        if owner and owner.deployment:
+            text, fix = f"{text}deployment {owner.deployment}, {person(owner)}", f"pdlaunch down -d {owner.deployment}"
+        elif first.pid:
+            text, fix = f"{text}{person(owner) if owner else first.command}", f"kill {first.pid}"
+        else:
+            yield Finding("blocker", "DR401", f"{text}{first.command}", f"sudo ss -ltnp 'sport = :{first.port}'")
+            continue
+        yield Finding("blocker", "DR401", text, f"{fix}     or write other ports in the profile")
 
 
 def limits(facts: Facts) -> Iterator[Finding]:

@@ -223,11 +223,17 @@ CASES: list[tuple[Facts, str, str, str, str | None]] = [
         listening(31010, deployment=""),
         "blocker",
         "DR401",
-        "port 31010, decode-0's http port, is taken by pid 4242",
+        "port 31010 (decode-0 http): taken by pid 4242",
         "kill 4242",
     ),
     (listening(31010, deployment="old"), "blocker", "DR401", "31010", "pdlaunch down -d old"),
-    (listening(8000, None), "blocker", "DR401", "is taken by a process of another user", "ss -ltnp"),
+    (
+        listening(8000, None),
+        "blocker",
+        "DR401",
+        "8000 (router http): taken by a process of another user",
+        "ss -ltnp",
+    ),
     (
         with_plan(services=(PREFILL, a_service("router", port=40000))),
         "warning",
@@ -370,6 +376,15 @@ def test_a_container_that_hides_our_own_processes_is_no_blocker() -> None:
     assert judge(facts, TODAY).of("blocker") == ()
     hidden = replace(with_card(5, used=80 * GIB, free=16 * GIB), ours=frozenset({17}))
     assert judge(hidden, TODAY).of("blocker") == ()
+
+
+def test_all_ports_that_one_deployment_holds_are_one_finding() -> None:
+    held = {port: Listener(port, port, "x") for port in (31000, 31010)}
+    owners = {**who(31000, "old", "prefill-0"), **who(31010, "old", "decode-0")}
+    facts = replace(FACTS, ports=Ports(held, (32768, 60999), frozenset(), owners))
+    (finding,) = judge(facts, TODAY).of("blocker")
+    assert finding.text.startswith("ports 31000 (prefill-0 http), 31010 (decode-0 http): taken by deployment old, pid ")
+    assert finding.fix == "pdlaunch down -d old     or write other ports in the profile"
 
 
 def test_kept_ports_are_not_drawn() -> None:
