@@ -130,7 +130,7 @@ def test_a_driver_that_does_not_answer_is_one_finding(
     said = shell("doctor", str(profile))
     assert said.code == 1
     assert said.out.startswith(f"blocker  DR101  {text}\n         fix    ")
-    assert "DR201-DR302: the driver does not answer" in said.out
+    assert "DR113-DR302: the driver does not answer" in said.out
     assert shell("doctor").code == 0, "a machine alone may well be without cards"
 
 
