@@ -204,6 +204,7 @@ def aggregated(folder: Path, free_port: Callable[[], int], name: str = "agg") ->
         "ready": {"within": "30s"},
         "stop": {"drain": "1s", "kill": "3s"},
         "restart": {"tries": 2, "within": "1m"},
+        "watch": {"on_hang": "none"},  # a Python more for each of hundreds of deployments
     }
     return Deployment(folder, settings)
 

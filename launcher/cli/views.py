@@ -6,7 +6,7 @@ import datetime as dt
 import time
 from typing import TYPE_CHECKING, Any
 
-from launcher.cli import standing_view
+from launcher.cli import standing_view, watch_view
 from launcher.cli.output import duration, table
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def up_data(done: Up) -> dict[str, Any]:
 def status(seen: Status) -> str:
     """Three lines when all is well; the services one by one when it is not."""
     url = f"    {seen.router.url}" if seen.router and seen.state == "ok" else ""
-    head = f"{seen.deployment}  {seen.state}" + _generation(seen) + url
+    head = f"{seen.deployment}  {watch_view.state(seen)}" + _generation(seen) + url
     told = list(standing_view.lines(seen.standing))
     if seen.state == "ok":
         running = sum(s.running or 0 for s in seen.services)
@@ -116,14 +116,17 @@ def status(seen: Status) -> str:
         counted = f"{restarts} restarts" if restarts else "no restarts"
         services = "1 service" if len(seen.services) == 1 else f"{len(seen.services)} services"
         lines = [f"  {services}, {counted}; {running} requests running", f"  {_proven(seen)}"]
+        lines += [f"  {line}" for line in (*watch_view.findings(seen), *watch_view.nobody(seen))]
         return "\n".join([head, *lines, *([f"  {seen.remark}"] if seen.remark else []), *told])
     parts = [head]
     if seen.remark:
         parts.append(f"  {seen.remark}")
+    parts += [f"  {line}" for line in watch_view.findings(seen)]
     if seen.services:
-        rows = [("service", "state", "pid", "up", "gpus", "port", "running", "queued", "restarts"), *_rows(seen)]
+        last = watch_view.heading(seen)
+        rows = [("service", "state", "pid", "up", "gpus", "port", "running", "queued", *last, "restarts"), *_rows(seen)]
         parts += ["", *(f"  {line}" for line in table(rows).splitlines())]
-    if known := [*_speaks_for(seen), *told]:
+    if known := [*_speaks_for(seen), *told, *listed("evidence", watch_view.evidence(seen))]:
         parts += ["", *known]
     return "\n".join(parts)
 
@@ -172,13 +175,14 @@ def _rows(seen: Status) -> list[tuple[str, ...]]:
     return [
         (
             s.name,
-            s.state,
+            s.state.upper() if s.state == "hung" else s.state,
             str(s.pid or "-"),
             duration(time.time() - s.since) if s.since else "-",
             ranges(s.gpus),
             str(s.ports["http"]),
             "-" if s.running is None else str(s.running),
             "-" if s.queued is None else str(s.queued),
+            *watch_view.last_token(seen, s),
             str(s.restarts),
         )
         for s in seen.services

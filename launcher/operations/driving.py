@@ -80,7 +80,16 @@ def _backend(name: BackendName, plan: Plan | None, layout: Layout, limits: Stop)
         return Systemd(layout, limits, busy if plan else None, command=command())
     from launcher.backends.supervisord import Supervisord  # brings http and xmlrpc, of which a refusal needs none
 
-    return Supervisord(layout, limits, busy if plan else None)
+    return Supervisord(layout, limits, busy if plan else None, _watch(plan, layout))
+
+
+def _watch(plan: Plan | None, layout: Layout) -> tuple[str, ...] | None:
+    """How a supervisor of ours calls the watcher; it gives its children no environment of a person's."""
+    called = command()
+    if plan is None or plan.watch.on_hang == "none" or called is None:
+        return None
+    told = (f"{name}={value}" for name, value in sorted(called.environment.items()))
+    return "/usr/bin/env", *told, str(called.path), "watch", "-d", layout.deployment
 
 
 def command() -> Command | None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from collections.abc import Callable, Sequence
 
 from launcher.errors import InputError
+from launcher.operations.drift_watch import DriftWatch
 from launcher.operations.exporting import Exporter
+from launcher.operations.interrupts import Interrupted, interruptible
 from launcher.operations.reacting import Reactor
 from launcher.operations.traffic import Recorder
 from launcher.operations.watching import Listener, Say, Watcher
 from launcher.store import Store
 from launcher.watch import INTERVAL, Verdict
 
-LISTENERS: Sequence[Callable[[Store, Say], Listener]] = (Recorder, Exporter, Reactor)
+LISTENERS: Sequence[Callable[[Store, Say], Listener]] = (Recorder, Exporter, Reactor, DriftWatch)
 """What makes each listener, once for a watcher: the exporter, the recorder, who reacts, who looks for drift.
 
 One that has a `close` is closed when the watcher ends."""
@@ -23,20 +23,18 @@ One that has a `close` is closed when the watcher ends."""
 
 def watch_until_told(store: Store, say: Say) -> None:
     """Watch until SIGTERM or SIGINT."""
-    told = threading.Event()
-    before = {number: signal.signal(number, lambda *_: told.set()) for number in (signal.SIGTERM, signal.SIGINT)}
     listeners: list[Listener] = []
-    try:
-        say(f"watching {store.layout.deployment}")
-        listeners += [make(store, say) for make in LISTENERS]
-        Watcher(store, say, listeners).run(told)
-        say("told to end")
-    finally:
-        for listener in listeners:
-            if close := getattr(listener, "close", None):
-                close()
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with interruptible():  # at once, whatever it waits for: `down` waits for it
+        try:
+            say(f"watching {store.layout.deployment}")
+            listeners += [make(store, say) for make in LISTENERS]
+            Watcher(store, say, listeners).run()
+        except Interrupted:
+            say("told to end")
+        finally:
+            for listener in listeners:
+                if close := getattr(listener, "close", None):
+                    close()
 
 
 def verdict_now(store: Store) -> Verdict:

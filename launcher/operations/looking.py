@@ -47,7 +47,6 @@ class Looker:
     def look(self, bodies: Mapping[str, Body]) -> Look:
         """Ask everybody, within about three seconds whatever they do."""
         at = time.monotonic()
-        note = writing(self._store.layout)
         asked = {s.name: (self._lines[s.name], self._path(s, bodies)) for s in self.plan.services if s.name in bodies}
         said = ask(asked, _TIMEOUT)
         servers = {
@@ -68,8 +67,19 @@ class Looker:
             generation=self.generation,
             servers=servers,
             router=self._front(bodies.get("router"), said.get("router"), at),
-            changing=str(note) if note else None,
+            changing=self.changing(),
+            stopped=not bodies and self._taken_down(),
         )
+
+    def changing(self) -> str | None:
+        """Who is changing the deployment now, in words."""
+        note = writing(self._store.layout)
+        return str(note) if note else None
+
+    def _taken_down(self) -> bool:
+        """Whether the last thing that was done was a `down`: what was stopped is not missed."""
+        last = next((e for e in reversed(self._store.journal.events()) if e.what == "finished"), None)
+        return last is not None and last.details.get("operation") == "down"
 
     def _path(self, service: Service, bodies: Mapping[str, Body]) -> str:
         if service.role == "router":

@@ -73,7 +73,8 @@ class Reactor:
     def _acted(self) -> Sequence[float]:
         """The journal knows it across restarts of the watcher."""
         events = self._store.journal.events()
-        return [event.at.timestamp() for event in events if event.by == BY and event.what == "began"]
+        mine = (event for event in events if event.by == BY and event.what == "finished")
+        return [event.at.timestamp() for event in mine if event.details.get("operation") in ("restart", "rollback")]
 
 
 def _run(words: Sequence[str], patience: float | None) -> subprocess.CompletedProcess[str]:
@@ -87,6 +88,7 @@ def _run(words: Sequence[str], patience: float | None) -> subprocess.CompletedPr
             capture_output=True,
             text=True,
             timeout=patience,
+            start_new_session=True,  # a cure that has begun is brought to its end, whatever becomes of the watcher
             env=environment,
             check=False,
         )

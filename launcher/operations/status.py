@@ -20,13 +20,14 @@ from launcher.operations.handover import waiting
 from launcher.operations.log_sources import log_of
 from launcher.operations.proven_before import probed
 from launcher.operations.standing import Standing, standing
+from launcher.operations.watch_says import WatchSays, watch_says
 from launcher.plan import Service
 from launcher.store import Event, Store, writing
 from launcher.store.names import names_of
 from launcher.store.served import Served, served
 
-State: TypeAlias = Literal["ok", "changing", "interrupted", "degraded", "failed", "stopped", "empty"]
-ServiceState: TypeAlias = Literal["ok", "loading", "stopped", "failed", "unsupervised", "outdated", "silent"]
+State: TypeAlias = Literal["ok", "changing", "interrupted", "degraded", "failed", "stopped", "empty", "hung"]
+ServiceState: TypeAlias = Literal["ok", "loading", "stopped", "failed", "unsupervised", "outdated", "silent", "hung"]
 SCHEMA = 1
 
 
@@ -46,6 +47,8 @@ class ServiceStatus(Frozen):
     """Requests; None where the server does not say."""
     queued: int | None
     restarts: int
+    last_token: float | None = None
+    """When it last gave one, or computed a part of a prompt: seconds since the epoch; None where nobody watches."""
     log: str
 
 
@@ -96,6 +99,8 @@ class Status(Frozen):
     """Of the generation."""
     drift: tuple[str, ...]
     """What runs and was not recorded so, a line each, as far as the processes tell."""
+    watch: WatchSays | None = None
+    """What the watcher saw last; None where the profile wants none."""
     unconfirmed_until: str | None = None
     """When the former generation returns by itself, ISO 8601; None where nothing waits for `pdlaunch confirm`."""
     returns_to: int | None = None
@@ -139,6 +144,11 @@ def status(store: Store) -> Status:
         remark, hint = _adopted(others, store)
     elif state == "ok":
         remark, hint = about_boot(plan, store)
+    says = watch_says(store, plan, number)
+    if says:
+        services = tuple(_watched(s, says) for s in services)
+    if says and says.hung and state in ("ok", "degraded"):
+        state, remark, hint = "hung", None, _out_of_a_hang(store, number)
     waits = waiting_for(store)
     door = plan.service("router") or plan.services[0]
     row = served(store.layout).get(number)
@@ -161,6 +171,7 @@ def status(store: Store) -> Status:
         standing=standing(store, store.generation(number)),
         names=names_of(store, number),
         drift=drift(store) if now and store.pending() is None else (),
+        watch=says,
         unconfirmed_until=waits.until.isoformat(timespec="seconds") if waits else None,
         returns_to=waits.former if waits else None,
         remark=remark,
@@ -243,6 +254,20 @@ def _answering(service: Service) -> ServiceState:
 
 def _load(service: Service) -> Load | None:
     return None if service.role == "router" else load(Endpoint(service.host, service.ports["http"]), timeout=1.5)
+
+
+def _watched(service: ServiceStatus, says: WatchSays) -> ServiceStatus:
+    hangs = service.name in says.hung_services and service.state in ("ok", "silent", "loading")
+    state = "hung" if hangs else service.state
+    return service.model_copy(update={"state": state, "last_token": says.progress.get(service.name)})
+
+
+def _out_of_a_hang(store: Store, number: int) -> str:
+    name = store.layout.deployment
+    good = _good(store)
+    if good and good.generation != number:
+        return f"pdlaunch rollback --to {good.names[0] if good.names else good.generation} -d {name}"
+    return f"pdlaunch restart --now -d {name}"
 
 
 def _adopted(others: Collection[str], store: Store) -> tuple[str, str]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import NoReturn, TypeAlias
 
 from launcher.errors import PdlaunchError
 from launcher.operations.looking import Looker
@@ -45,12 +44,13 @@ class Watcher:
         self._judge: Judge | None = None
         self._bodies: Mapping[str, Body] = {}
         self._next = 0.0
+        self._told = ""
         self.verdict: Verdict | None = None
 
-    def run(self, ended: threading.Event) -> None:
-        """Watch until `ended` is set; what cannot be read is told once and tried again."""
+    def run(self) -> NoReturn:
+        """Watch until an exception ends it; what cannot be read is told once and tried again."""
         notify, ready, told = Notifier(), False, ""
-        while not ended.is_set():
+        while True:
             began = time.monotonic()
             try:
                 self.step()
@@ -63,7 +63,7 @@ class Watcher:
                 notify(READY=1)
                 ready = True
             notify.status(_status(self.verdict) if not told else f"cannot look: {told}")
-            ended.wait(max(0.0, began + _TICK - time.monotonic()))
+            time.sleep(max(0.0, began + _TICK - time.monotonic()))
 
     def step(self) -> None:
         """Look at the processes, and where it is time or one of them is another also at everything else."""
@@ -75,13 +75,15 @@ class Watcher:
         if _mains(bodies) != _mains(self._bodies):
             bodies = looker.bodies(closely=True)
             self._next = 0.0
+            self._tell_deaths(looker, bodies)
+        self._bodies = bodies
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + INTERVAL - _TICK / 4
         look = looker.look(bodies)
         verdict = self._judge.take(look)
-        self._tell(look, verdict, bodies)
-        self._bodies, self.verdict = bodies, verdict
+        self._tell(look, verdict)
+        self.verdict = verdict
         for listener in self._listeners:
             listener(look, verdict)
         if self._keep:
@@ -99,13 +101,20 @@ class Watcher:
             self.verdict = None
         return self._looker
 
-    def _tell(self, look: Look, verdict: Verdict, bodies: Mapping[str, Body]) -> None:
+    def _tell_deaths(self, looker: Looker, bodies: Mapping[str, Body]) -> None:
+        """At once, before anybody is asked: what died does not answer."""
+        if self.verdict is not None and looker.changing() is None:
+            for line in deaths(self._bodies, bodies, time.time()):
+                self._say(line)
+
+    def _tell(self, look: Look, verdict: Verdict) -> None:
         if look.changing or look.stopped:
-            if self.verdict is None or self.verdict.state != verdict.state:
-                self._say(f"hands off: {look.changing}" if look.changing else "stopped by an operator")
+            told = f"hands off: {look.changing}" if look.changing else "stopped by an operator"
+            if told != self._told:
+                self._say(told)
+            self._told = told
             return
-        for line in deaths(self._bodies, bodies, look) if self.verdict else ():
-            self._say(line)
+        self._told = ""
         for line in changes(self.verdict, verdict):
             self._say(line)
 

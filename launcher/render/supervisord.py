@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 PROGRAMS = "supervisord/programs.conf"
 RESTARTS = "supervisord/restarts.py"
+WATCH = "watch"
+"""The program that watches the others: no service, and nothing waits for it."""
 HERE = "%(here)s"
 """What supervisord, and `daemon` below, replace by the folder of the programs' file."""
 _HERE = re.compile(rf"(?<!%){re.escape(HERE)}(/\.\.)?")
@@ -54,8 +56,10 @@ def render(plan: Plan, layout: Layout) -> Mapping[str, RenderedFile]:
     return {PROGRAMS: RenderedFile(text), RESTARTS: RenderedFile(listener.read_text(encoding="utf-8"), mode=0o555)}
 
 
-def daemon(layout: Layout, programs: str, here: Path, *, user: str | None) -> str:
+def daemon(layout: Layout, programs: str, here: Path, *, user: str | None, watch: Sequence[str] | None = None) -> str:
     """The whole configuration: the daemon's own part, then the text of `programs` as if it lay in `here`.
+
+    `watch` is the command of the watcher, which is this machine's and therefore in no bundle; None for none.
 
     One file, because an ``[include]`` takes its path for a list of shell patterns and breaks at spaces, and because
     supervisord itself puts `here` into an included file without doubling its ``%``.
@@ -73,6 +77,8 @@ def daemon(layout: Layout, programs: str, here: Path, *, user: str | None) -> st
         pidfile=str(pidfile(layout)),
         socket=str(socket(layout)),
         user=user,
+        watch=watch,
+        watch_log=str(layout.log(WATCH)),
     )
     folders = {f"{HERE}/..": here.parent, HERE: here}
     return own + _HERE.sub(lambda found: _quoted(folders[found[0]]), programs)

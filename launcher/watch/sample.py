@@ -115,6 +115,10 @@ class Process:
     stopped: bool = False
     """Whether SIGSTOP or a debugger holds it."""
 
+    def same(self, other: Process) -> bool:
+        """Whether it is the very same process, whatever state it is in."""
+        return (self.pid, self.started) == (other.pid, other.started)
+
 
 @dataclass(frozen=True, slots=True)
 class Body:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from launcher.watch.sample import Body, Look
+from launcher.watch.sample import Body
 from launcher.watch.scene import span
 from launcher.watch.verdict import Finding, Verdict
 
@@ -13,20 +13,20 @@ def changes(before: Verdict | None, after: Verdict) -> Iterator[str]:
     """The lines, what is wrong first."""
     old = {finding.key: finding for finding in before.findings} if before else {}
     new = {finding.key: finding for finding in after.findings}
-    for key, finding in new.items():
-        if key not in old:
-            yield str(finding)
-    for key, finding in old.items():
-        if key not in new and after.state not in ("changing", "stopped"):
-            yield _over(finding, after)
-    if before is None:
+    if before is None or before.state in ("changing", "stopped"):
         yield f"generation {after.generation}: {after.state}"
+    for key, finding in new.items():
+        told = finding.weight == "dead" and before is not None and bool(before.services)  # when it was seen
+        if key not in old and not told:
+            yield str(finding)
+    if before is None or after.state in ("changing", "stopped"):
         return
-    if after.state == "stopped" and before.state != "stopped":
-        yield "stopped by an operator; nothing is missed"
+    for key, finding in old.items():
+        if key not in new and finding.weight != "dead":
+            yield _over(finding, after)
     for name, service in after.services.items():
         was = before.services.get(name)
-        if was and was.standing == "loading" and service.standing in ("idle", "busy", "waiting"):
+        if was and was.standing in ("loading", "dead") and service.standing in ("idle", "busy", "waiting"):
             yield f"{name} ready"
 
 
@@ -34,8 +34,6 @@ def _over(finding: Finding, after: Verdict) -> str:
     lasted = span(after.time - finding.since)
     if finding.weight == "hung":
         return f"{finding.service} recovered after {lasted}" if _lives(finding, after) else f"{finding.service} ended"
-    if finding.weight == "dead":
-        return f"{finding.service} is there again after {lasted}"
     return f"{finding.service}: over after {lasted}: {finding.words}"
 
 
@@ -44,13 +42,14 @@ def _lives(finding: Finding, after: Verdict) -> bool:
     return service is None or service.standing not in ("dead", "loading")
 
 
-def deaths(before: Mapping[str, Body], after: Mapping[str, Body], look: Look) -> Iterator[str]:
-    """What became of main processes since the last look at them."""
+def deaths(before: Mapping[str, Body], after: Mapping[str, Body], time: float) -> Iterator[str]:
+    """What became of processes since the last look at them; `time` in seconds since the epoch."""
     for name in sorted({*before, *after}):
         was, now = before.get(name), after.get(name)
-        if was and (now is None or now.main != was.main):
-            age = span(look.time - was.since)
-            again = f"; started again as pid {now.main.pid}" if now else ""
-            yield f"{name} died: pid {was.main.pid} is gone after {age}{again}"
-        elif now and was is None:
+        if was and (now is None or not now.main.same(was.main)):
+            yield f"{name} died: pid {was.main.pid} is gone after {span(time - was.since)}"
+        if now and (was is None or not now.main.same(was.main)):
             yield f"{name} started: pid {now.main.pid}"
+        elif now and was and len(now.lost) > len(was.lost):
+            lost = now.lost[-1]
+            yield f"{name} died: its process {lost.pid} ({lost.name}) is gone; pid {now.main.pid} lingers without it"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from launcher.backends.supervisord.client import (
     STILL_RUNNING,
     Client,
 )
-from launcher.backends.supervisord.scene import LISTENER, Scene, known, see
+from launcher.backends.supervisord.scene import OWN, Scene, known, see
 from launcher.backends.supervisord.units import unit
 from launcher.errors import PdlaunchError
 from launcher.profile.model import Stop
@@ -39,13 +39,20 @@ class Supervisord:
     """Drives the services of `layout`'s deployment.
 
     `limits` are the plan's for stopping. `busy` says at the drain limit whether a server still works on requests:
-    such a one is killed there, an idle one that only cleans up gets until the kill limit.
+    such a one is killed there, an idle one that only cleans up gets until the kill limit. `watch` is the command of the
+    watcher, which runs as long as the daemon does.
     """
 
     name = "supervisord"
 
-    def __init__(self, layout: Layout, limits: Stop, busy: Callable[[str], bool] | None = None) -> None:
-        self._layout, self._limits, self._busy = layout, limits, busy
+    def __init__(
+        self,
+        layout: Layout,
+        limits: Stop,
+        busy: Callable[[str], bool] | None = None,
+        watch: Sequence[str] | None = None,
+    ) -> None:
+        self._layout, self._limits, self._busy, self._watch = layout, limits, busy, watch
         self._client = Client(render.socket(layout))
 
     def require(self) -> None:
@@ -59,7 +66,7 @@ class Supervisord:
         except FileNotFoundError:
             raise PdlaunchError(f"not rendered for supervisord: {programs} is missing") from None
         users.check(text)
-        config = render.daemon(self._layout, text, programs.parent, user=daemon.user())
+        config = render.daemon(self._layout, text, programs.parent, user=daemon.user(), watch=self._watch)
         with files.in_words(self._layout.state):
             for folder in (self._layout.logs, runs.folder(self._layout)):
                 folder.mkdir(parents=True, exist_ok=True)
@@ -156,16 +163,17 @@ class Supervisord:
             text = daemon.config(self._layout).read_text(encoding="utf-8")
         except FileNotFoundError:
             return []
-        return re.findall(r"(?m)^\[program:(.+)\]$", text)
+        return [name for name in re.findall(r"(?m)^\[program:(.+)\]$", text) if name not in OWN]
 
     def _load(self, names: Collection[str]) -> None:
-        """Make the daemon take over the installed programs of `names`, and the event listener where it changed."""
-        ((added, changed, _),) = self._client("reloadConfig")
-        if LISTENER in changed:
-            self._client("stopProcess", LISTENER, True, but=(NOT_RUNNING,))
-            self._client("removeProcessGroup", LISTENER)
-        for name in (*names, LISTENER):
-            if name in added or (name == LISTENER and name in changed):
+        """Make the daemon take over the installed programs of `names`, and of its own what changed."""
+        ((added, changed, removed),) = self._client("reloadConfig")
+        for name in OWN:
+            if name in (*changed, *removed):
+                self._client("stopProcess", name, True, but=(NOT_RUNNING,))
+                self._client("removeProcessGroup", name)
+        for name in (*names, *OWN):
+            if name in added or (name in OWN and name in changed):
                 self._client("addProcessGroup", name, but=(ALREADY_ADDED,))
 
     def _end(self, scene: Scene, names: Collection[str], *, drain: bool) -> None:

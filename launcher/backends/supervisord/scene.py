@@ -10,9 +10,12 @@ from launcher.backends.processes import Proc, Table, look
 from launcher.backends.supervisord import daemon, runs
 from launcher.backends.supervisord.client import Client, EndingError, NotRunningError
 from launcher.render import Layout
+from launcher.render.supervisord import WATCH
 
 LISTENER = "restarts"
 """The event listener, no service."""
+OWN = (LISTENER, WATCH)
+"""What the daemon runs beside the services: it comes and goes with the daemon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,4 +86,4 @@ def known(client: Client) -> Mapping[str, Mapping[str, Any]]:
         answer = client("getAllProcessInfo")
     except (NotRunningError, EndingError):
         return {}
-    return {info["name"]: info for info in answer if info["name"] != LISTENER}
+    return {info["name"]: info for info in answer if info["name"] not in OWN}

@@ -18,8 +18,9 @@ _LONGER = 2.5
 def find(scene: Scene) -> Iterator[Finding]:
     """Prefills that hold what no decode asks for, and decodes that wait for what no prefill has."""
     prefills, decodes = list(scene.of("prefill")), list(scene.of("decode"))
-    if not prefills or not decodes or scene.prefills_get_on():
-        return
+    refused = scene.look.router and any(worker.circuit for worker in scene.look.router.workers)
+    if not prefills or not decodes or scene.prefills_get_on() or refused:
+        return  # where the router has shut a server out it sent one half only: that is told as what it is
     asked = sum(server.requests for _, server, _ in decodes)
     held = sum(server.requests for _, server, _ in prefills)
     for ours, theirs, others, where in ((prefills, asked, decodes, "in flight"), (decodes, held, prefills, "waiting")):
