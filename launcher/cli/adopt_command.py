@@ -94,6 +94,7 @@ def data(done: Adopting) -> dict[str, Any]:
         "generation": done.generation,
         "name": done.called,
         "profile": done.profile.path,
+        "lock": done.lock,
         "services": [
             {
                 "name": s.name,

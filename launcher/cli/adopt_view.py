@@ -31,7 +31,7 @@ def lines(done: Adopting) -> Iterator[str]:
         called = f' "{done.called}"' if done.called else ""
         scripts = _count(len(done.servers), "script")
         yield f"stored  generation {done.generation}{called}: {scripts}, the old scripts and units beside"
-        yield f"wrote   {done.profile.path}"
+        yield f"wrote   {done.profile.path}" + (f", {done.lock.name}" if done.lock else "")
     yield from _profile(done)
     yield ""
     yield from _next(done)
@@ -114,7 +114,7 @@ def _next(done: Adopting) -> Iterator[str]:
     back = done.called or str(done.generation or "GENERATION")
     rows = [
         (f"pdlaunch status -d {done.deployment}", "watches the services as they are, under their old launcher"),
-        (f"pdlaunch up {done.profile.path.name}", f"hands over: {stops}, starts the same"),
+        _forward(done, stops),
         (
             f"pdlaunch rollback --to {back}",
             "starts exactly what was adopted" + (", enables the old units again" if units else ""),
@@ -123,6 +123,15 @@ def _next(done: Adopting) -> Iterator[str]:
     width = max(len(command) for command, _ in rows)
     for index, (command, what) in enumerate(rows):
         yield f"{'next' if not index else '':<8}{command:<{width}}  {what}"
+
+
+def _forward(done: Adopting, stops: str) -> tuple[str, str]:
+    """The way on from here: an `up` that the checks would refuse is nobody's next command."""
+    file = done.profile.path.name
+    if errors := sum(p.severity == "error" for p in done.profile.problems):
+        what = f"says what to mend in it ({_count(errors, 'error')}); then `pdlaunch up {file}` hands over"
+        return f"pdlaunch check {file}", what
+    return f"pdlaunch up {file}", f"hands over: {stops}, starts the same"
 
 
 def script_lines(read: ReadScript) -> Iterator[str]:

@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 from launcher.cli import diff_view
-from launcher.cli.hints import complete
 from launcher.cli.options import Deployment, Json
-from launcher.cli.output import hint, note, print_json, say
+from launcher.cli.output import hint, named, note, print_json, say
 from launcher.errors import InputError
 
 DIFFERENT = 3
@@ -34,7 +33,6 @@ def diff(
 ) -> int:
     """Show what differs, the most dangerous first, and who brought it; exit 3 where something does."""
     from launcher.operations import diffing
-    from launcher.operations.subject import subject
 
     if live and after is not None:
         raise InputError("--live compares with what runs, so there is no B", hint=f"pdlaunch diff {before} --live")
@@ -51,7 +49,7 @@ def diff(
     elif json:
         print_json(diff_view.data(found))
     else:
-        say(complete(diff_view.text(found), subject()))
+        say(named(diff_view.text(found)))
         for words in diff_view.hints(found):
             hint(words)
     return 0 if found.equal else DIFFERENT

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from launcher.cli.options import BackendName, Deployment, DryRun, Json, Why
-from launcher.cli.output import hint, note, print_json, print_problems, say, table
+from launcher.cli.output import hint, named, note, print_json, print_problems, say, table
 from launcher.cli.progress import reporter
 from launcher.errors import InputError
 
@@ -175,8 +175,7 @@ def _names(store: Store, *, json: bool) -> int:
     elif found:
         say(table([("name", "gen"), *((n.name, str(n.generation)) for n in found)]))
     else:
-        note(f"{store.layout.deployment} has no names")
-        hint("pdlaunch name NAME [GENERATION] gives one")
+        note(named(f"{store.layout.deployment} has no names; give one: pdlaunch name NAME [GENERATION]"))
     return 0
 
 

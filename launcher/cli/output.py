@@ -90,8 +90,18 @@ def print_error(error: PdlaunchError) -> None:
 
 
 def hint(text: str, deployment: str | None = None) -> None:
-    """What to type next, on stderr; its commands get the name of `deployment`, else of the one that this is about."""
-    note(f"hint: {complete(text, deployment or subject())}")
+    """What to type next, on stderr, about `deployment`, else about the one that the command line is about."""
+    note(f"hint: {named(text, deployment)}")
+
+
+def named(text: str, deployment: str | None = None) -> str:
+    """`text` with its commands complete: where there are several deployments, each names its own."""
+    about = deployment or subject()
+    if about is None:
+        return text
+    from launcher.store import deployments  # whoever is about a deployment has loaded it
+
+    return complete(text, about) if len(deployments()) > 1 else text
 
 
 def print_problems(problems: Iterable[Problem]) -> None:

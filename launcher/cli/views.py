@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from launcher.cli import standing_view, watch_view
-from launcher.cli.output import duration, table
+from launcher.cli.output import duration, named, table
 
 if TYPE_CHECKING:
     from launcher.compare import Change, Difference
@@ -151,7 +151,7 @@ def _proven(seen: Status) -> str:
     if proven is None:
         return "nothing is proven yet"
     waived = f"{len(seen.waived)} waived" if seen.waived else "nothing waived"
-    drift = f"{len(seen.drift)} drifted: pdlaunch diff -d {seen.deployment} --live" if seen.drift else "no drift"
+    drift = f"{len(seen.drift)} drifted: {named('pdlaunch diff --live', seen.deployment)}" if seen.drift else "no drift"
     return f"proven {proven}; {drift}, {waived}"
 
 

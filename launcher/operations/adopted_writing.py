@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import pwd
@@ -33,6 +34,7 @@ from launcher.operations.adopted_engine import AdoptedEngine
 from launcher.operations.adopted_profile import AdoptedProfile, write_profile
 from launcher.operations.engine_reading import with_edits
 from launcher.operations.handover import ADOPTED
+from launcher.operations.locking import lock_profile
 from launcher.operations.noting import settle
 from launcher.operations.presence import hold_is_alive
 from launcher.operations.sealing import take_snapshot
@@ -120,18 +122,25 @@ def keep(
             number = _commit(store, keeping, plan, engine, profile, by=by, why=why)
             if called is not None:
                 give_name(store, called, number, by=by, why=why)
-        except Exception:
+        except BaseException:  # an interruption too: nothing may stay claimed for what was not recorded
             marks.unlink(missing_ok=True)
             release(place)
             raise
         store.set_current(number, by=by, why=why)
         write_profile(profile)
+        _lock(profile, why=why)
         # Last the note that it is done: without it the same command does it again.
         pids: dict[str, JsonValue] = {
             n: f.process.pid for n, f in zip(names(keeping.group), keeping.group, strict=True)
         }
         store.journal.append(Event(what=ADOPTED, by=by, why=why, generation=number, details={"pids": pids}))
     return number
+
+
+def _lock(profile: AdoptedProfile, *, why: str | None) -> None:
+    """Write the profile's lock beside it, where it can be started at all; what hinders it is for `lock` to say."""
+    with contextlib.suppress(InputError):
+        lock_profile(profile.path, why=why)
 
 
 def _require_same(group: Sequence[Found]) -> None:

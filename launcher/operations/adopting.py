@@ -32,6 +32,7 @@ from launcher.operations.adopted_engine import AdoptedEngine, engine_of
 from launcher.operations.adopted_profile import AdoptedProfile, make_profile, write_profile
 from launcher.operations.adopted_writing import Keeping, keep
 from launcher.operations.handover import ADOPTED
+from launcher.operations.locking import lock_path
 from launcher.plan import Plan
 from launcher.plan.model import BackendName
 from launcher.store import Store, deployments, layout, who
@@ -67,6 +68,8 @@ class Adopting:
     secrets: Mapping[str, Mapping[str, str]]
     """Service to flag or variable to the file that its value is kept in."""
     profile: AdoptedProfile
+    lock: Path | None
+    """The profile's lock, written beside it; None where the checks refuse the profile, and for a dry run."""
 
 
 def adopt(
@@ -103,7 +106,9 @@ def adopt(
     number = None
     if not dry_run:
         number = keep(store, keeping, plan, engine, made, called=called, by=who(), why=why)
-    return Adopting(deployment, called, number, servers, engine, plan, keeping.files, made)
+    sound = number is not None and not any(p.severity == "error" for p in made.problems)
+    lock = lock_path(made.path) if sound and lock_path(made.path).is_file() else None
+    return Adopting(deployment, called, number, servers, engine, plan, keeping.files, made, lock)
 
 
 def _backend() -> BackendName:

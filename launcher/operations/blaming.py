@@ -5,16 +5,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
+from typing import Any, TypeVar, cast
 
 from launcher.compare import Change, Setting
 from launcher.compare.blame import brought
 from launcher.compare.change import Kind
+from launcher.compare.section import Section
 from launcher.compare.settings import plan_settings, settings_of
 from launcher.compare.source import touched
 from launcher.errors import PdlaunchError
-from launcher.operations.recorded import packages
+from launcher.operations.recorded import bundle, decided, machine, packages
 from launcher.operations.sides import snapshot_of
 from launcher.store import Generation, Store
+
+T = TypeVar("T")
 
 
 class Memory:
@@ -25,6 +29,7 @@ class Memory:
         self.plans: dict[str, Mapping[str, Setting]] = {}
         self.packages: dict[str, Mapping[str, str]] = {}
         self.files: dict[tuple[str, str], Hashable] = {}
+        self.records: dict[str, Mapping[str, Any]] = {}
 
 
 class Recalled:
@@ -49,8 +54,23 @@ class Recalled:
                     memory.plans[seal.digest] = plan_settings(self._generation.plan)
                 return _value(memory.plans[seal.digest].get(change.name))
             case "file" | "receipt" | "decided":
-                raise PdlaunchError(f"generation {self.number} keeps no history of {change.subject}")
+                return self._of_record(change)
         return tuple(_value(self._service(name).get((change.kind, change.name))) for name in change.services)
+
+    def _of_record(self, change: Change) -> Hashable:
+        place = self._store.layout
+        if change.kind == "decided":
+            services: Mapping[str, Mapping[str, str]] = self._recorded(decided(place, self.number))
+            return tuple(services.get(name, {}).get(change.name) for name in change.services)
+        section = bundle(self._generation) if change.kind == "file" else machine(place, self.number)
+        return self._recorded(section).get(change.name)
+
+    def _recorded(self, section: Section[T] | None) -> Mapping[str, T]:
+        """What is kept of the last start; PdlaunchError for a generation that never started."""
+        if section is None:
+            raise PdlaunchError(f"generation {self.number} has no record of a start")
+        known = self._memory.records.setdefault(section.digest, section)
+        return cast("Mapping[str, T]", known)
 
     def _service(self, name: str) -> Mapping[tuple[Kind, str], Setting]:
         digest = self._generation.seal.services.get(name)

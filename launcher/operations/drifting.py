@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -69,7 +70,7 @@ def processes(store: Store) -> Seen:
             started[name] = source
         service = (source or current).plan.service(name)
         if service:
-            findings += deviations(_expected(service, store), now)
+            findings += deviations(_expected(service, store, now), now)
             findings += _script(source or current, now)
     for name, lines in _overrides(current, store).items():
         findings += (Finding("changed", name, line) for line in lines)
@@ -136,13 +137,26 @@ def _origin(now: LiveService, source: Generation | None, current: Generation) ->
         yield Finding("pending", now.name, f"runs generation {source.number}, recorded is {current.number}", pid=pid)
 
 
-def _expected(service: Service, store: Store) -> Expected:
+def _expected(service: Service, store: Store, now: LiveService) -> Expected:
     return Expected(
         service=service,
         environ={variable.name: store.layout.value(variable) for variable in service.env},
         secrets={secret.name: _secret(secret.file) for secret in service.secrets},
-        executable=os.path.realpath(service.words()[0]),
+        executable=_program(service, now) or now.main.executable or "",
     )
+
+
+def _program(service: Service, now: LiveService) -> str | None:
+    """The file that the first word of the command means: to the process itself, wherever this command was typed."""
+    word = service.words()[0]
+    if "/" not in word:
+        path = (now.main.environ or {}).get("PATH")
+        found = shutil.which(word, path=path) if path else None
+        return os.path.realpath(found) if found else None
+    try:
+        return os.path.realpath(Path(f"/proc/{now.main.proc.pid}/cwd").readlink() / word)
+    except OSError:  # another user's, or gone
+        return os.path.realpath(word) if word.startswith("/") else None
 
 
 def _secret(file: str) -> str | None:

@@ -24,6 +24,7 @@ from launcher.observe.http import Endpoint
 from launcher.operations.adopting import Adopting, adopt
 from launcher.operations.down import down
 from launcher.operations.events import silent
+from launcher.operations.locking import compare_profile, lock_path
 from launcher.operations.restart import restart
 from launcher.operations.rollback import rollback
 from launcher.operations.status import status
@@ -208,6 +209,8 @@ def test_the_profile_hands_over_and_the_way_back_is_what_was_adopted(old: Old, f
     differing = {d.setting for d in done.profile.differences if d.runs is not None and d.renders is not None}
     assert differing <= {"env PATH", "env HOME"}
     assert {d.setting for d in done.profile.differences if d.renders is None} >= {"args api-key", "env LS_COLORS"}
+    assert done.lock == old.folder / "tiny.lock.yaml"
+    assert compare_profile(done.profile.path).equal
 
     told = Told()
     arrived = up(done.profile.path, told)
@@ -359,6 +362,7 @@ def test_killed_anywhere_it_is_completed_by_the_same_again(old: Old, free_port: 
     def begin() -> None:
         remove_tree(store.layout.state)
         profile.unlink(missing_ok=True)
+        lock_path(profile).unlink(missing_ok=True)
 
     def again() -> Adopting:
         return adopt(pids=pids, name="tiny", called="before", profile=profile)

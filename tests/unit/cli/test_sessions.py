@@ -327,7 +327,7 @@ def test_what_the_way_back_needs(agg: Deployment, shell: Shell) -> None:
     assert said == Said(
         0,
         "sound    agg, generation 1: all that the way back needs is here (files by size and time; --deep reads them)\n",
-        "hint: pdlaunch name noon -d agg gives what runs a name to come back to\n",
+        "hint: pdlaunch name noon gives what runs a name to come back to\n",
     )
     assert shell("name", "noon").code == 0
     assert shell("verify", "noon", "--deep").out.startswith('sound    agg, generation 1 "noon": ')

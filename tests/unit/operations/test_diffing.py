@@ -18,6 +18,7 @@ from launcher.lock import Read, intent_of, lock_of, to_yaml
 from launcher.operations.blaming import Recalled
 from launcher.operations.diffing import Diff, diff, diff_live, source_patch
 from launcher.operations.drifting import drift
+from launcher.operations.receipts import keep_receipt, take_receipt
 from launcher.plan import Plan
 from launcher.render.bundle import Bundle
 from launcher.store import About, Generation, Store, give_name, layout
@@ -105,6 +106,22 @@ def test_each_value_has_the_generation_that_brought_it(afternoon: Deployment) ->
     assert (source[0].split()[1], source[1]) == ("sglang/conn.py", 5)
     assert found.touched == ("sglang/attention.py",), "edited in 3, taken back in 4"
     assert next(b.why for b in found.brought.values()) == "+6 % short decode"
+
+
+def started(store: Store, number: int, driver: str) -> None:
+    """Its receipt, as if it had been started under that driver."""
+    receipt = take_receipt(store.generation(number), store, by="anna", ask_driver=False)
+    machine = receipt.machine.model_copy(update={"driver": driver})
+    keep_receipt(receipt.model_copy(update={"machine": machine}), store)
+
+
+def test_a_driver_came_with_the_first_start_under_it(afternoon: Deployment) -> None:
+    """Each start keeps what it stood on; the third never started, and nobody is blamed for what it does not say."""
+    for number, driver in ((1, "595.71"), (2, "595.71"), (4, "600.1"), (5, "600.1"), (6, "600.1")):
+        started(afternoon.store, number, driver)
+    ((change, by),) = [c for c in told(diff("1", "6")) if c[0].startswith("receipt")]
+    assert (change, by) == ("receipt driver  595.71 -> 600.1", 4)
+    assert not [c for c in told(diff("5", "6")) if c[0].startswith("receipt")]
 
 
 def test_the_way_back_has_the_same_changes_and_the_same_blame(afternoon: Deployment) -> None:
