@@ -27,6 +27,8 @@ class Software:
     """CUDA that torch was built for."""
     nixl: Mapping[str, str] = field(default_factory=dict)
     """Installed distributions of NIXL, name to version."""
+    wheels: Mapping[str, str] = field(default_factory=dict)
+    """NVIDIA's libraries that are installed for one version of CUDA, such as nvidia-nccl-cu13."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,8 @@ def agent_of(told: dict[str, Any]) -> Any:
             nixl = importlib.import_module(f"{name}._api")
             break
         except ModuleNotFoundError as error:
+            if error.name not in (name, f"{name}._api"):
+                raise  # something that it needs
             if name == told["modules"][-1]:
                 raise ModuleNotFoundError("NIXL is not installed in the engine's environment") from error
     assert nixl is not None  # noqa: S101  the last name raises

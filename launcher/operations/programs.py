@@ -39,7 +39,8 @@ def software(server: Service) -> Software | None:
     except InputError:
         return None
     nixl = {name: version for name, version in found.distributions.items() if name.startswith("nixl")}
-    return Software(str(prefix), found.torch, found.cuda, nixl)
+    wheels = {name: v for name, v in found.distributions.items() if re.fullmatch(r"nvidia-.+-cu\d+", name)}
+    return Software(str(prefix), found.torch, found.cuda, nixl, wheels)
 
 
 def tools(server: Service) -> Mapping[str, str | None]:

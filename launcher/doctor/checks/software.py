@@ -65,6 +65,13 @@ def wheels(facts: Facts) -> Iterator[Finding]:
             )
             python = f"{software.path}/bin/python"
             yield Finding("warning", "DR302", text, f"{python} -m pip install --no-deps nixl-cu{major}=={version}")
+    if strays := sorted(name for name in software.wheels if not name.endswith(f"-cu{major}")):
+        fine = False
+        more = f" and {len(strays) - 1} more" if strays[1:] else ""
+        text = (
+            f"{strays[0]}{more} stand beside torch for CUDA {software.cuda}: the wrong copy of a library may be loaded"
+        )
+        yield Finding("warning", "DR302", text, f"{software.path}/bin/python -m pip uninstall {' '.join(strays[:4])}")
     if facts.toolkit and facts.toolkit.split(".")[0] != major:
         fine = False
         text = (
@@ -140,7 +147,7 @@ CHECKS = (
     ),
     Check(
         "DR302",
-        "NIXL's wheel and nvcc are of torch's CUDA",
+        "NIXL's and NVIDIA's wheels and nvcc are of torch's CUDA",
         "https://github.com/ai-dynamo/nixl/issues/1628",
         wheels,
         _with_software,

@@ -201,6 +201,13 @@ CASES: list[tuple[Facts, str, str, str, str | None]] = [
     ),
     (software(cuda="13.2"), "note", "DR301", "knows CUDA up to 13.0; torch is built for 13.2", "newer driver"),
     (software(nixl={"nixl-cu12": "1.5.1"}), "warning", "DR302", "nixl-cu12 1.5.1 stands beside", "nixl-cu13==1.5.1"),
+    (
+        software(wheels={"nvidia-nccl-cu12": "2.27", "nvidia-cublas-cu12": "12", "nvidia-nvshmem-cu13": "3"}),
+        "warning",
+        "DR302",
+        "nvidia-cublas-cu12 and 1 more stand beside torch for CUDA 13.0",
+        "pip uninstall nvidia-cublas-cu12 nvidia-nccl-cu12",
+    ),
     (replace(FACTS, toolkit="12.8"), "warning", "DR302", "nvcc is of CUDA 12.8", "CUDA 13"),
     (without("ninja"), "blocker", "DR303", "ninja is not on the services' PATH: kernels cannot", "pip install ninja"),
     (without("ninja", kernels=True), "warning", "DR303", "kernels of earlier starts are kept", "pip install ninja"),
