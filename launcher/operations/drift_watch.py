@@ -19,6 +19,8 @@ class DriftWatch:
     def __init__(self, store: Store, say: Say) -> None:
         self._store, self._say = store, say
         self._known: tuple[str, ...] = ()
+        self.count: int | None = None
+        """Differences, as of the last look that could be made; None before it."""
         self._next = time.monotonic() + _EVERY
         self._work: threading.Thread | None = None
 
@@ -37,6 +39,7 @@ class DriftWatch:
 
         try:
             found = drift(self._store)
+            self.count = len(found)
         except (PdlaunchError, OSError) as error:
             found = (f"cannot be read: {error}",)
         for line in found:

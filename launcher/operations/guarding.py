@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from launcher.errors import InputError
 from launcher.operations.drift_watch import DriftWatch
@@ -15,19 +15,14 @@ from launcher.operations.watching import Listener, Say, Watcher
 from launcher.store import Store
 from launcher.watch import INTERVAL, Verdict
 
-LISTENERS: Sequence[Callable[[Store, Say], Listener]] = (Recorder, Exporter, Reactor, DriftWatch)
-"""What makes each listener, once for a watcher: the exporter, the recorder, who reacts, who looks for drift.
-
-One that has a `close` is closed when the watcher ends."""
-
 
 def watch_until_told(store: Store, say: Say) -> None:
     """Watch until SIGTERM or SIGINT."""
-    listeners: list[Listener] = []
+    listeners: Sequence[Listener] = ()
     with interruptible():  # at once, whatever it waits for: `down` waits for it
         try:
             say(f"watching {store.layout.deployment}")
-            listeners += [make(store, say) for make in LISTENERS]
+            listeners = listeners_of(store, say)
             Watcher(store, say, listeners).run()
         except Interrupted:
             say("told to end")
@@ -35,6 +30,12 @@ def watch_until_told(store: Store, say: Say) -> None:
             for listener in listeners:
                 if close := getattr(listener, "close", None):
                     close()
+
+
+def listeners_of(store: Store, say: Say) -> Sequence[Listener]:
+    """Who gets each look: one that has a `close` is closed when the watcher ends."""
+    drift = DriftWatch(store, say)
+    return (Recorder(store, say), Exporter(store, say, lambda: drift.count), Reactor(store, say), drift)
 
 
 def verdict_now(store: Store) -> Verdict:
