@@ -425,3 +425,8 @@ def test_up_makes_the_quick_checks_alone() -> None:
     made = {finding.code for finding in judge(FACTS, TODAY, before_up=True).findings}
     assert made == {check.code for check in CHECKS if check.before_up}
     assert not made & {"DR304", "DR305", "DR401", "DR501"}
+
+
+def test_the_simulator_needs_no_locked_memory() -> None:
+    facts = replace(limited(8 << 20), plan=with_plan(engine=EngineUse(kind="simulator", version="1")).plan)
+    assert {out.code: out.why for out in judge(facts, TODAY).left_out}["DR402"] == "the simulator pins nothing"
