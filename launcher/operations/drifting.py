@@ -14,7 +14,7 @@ from launcher.compare.drift import Expected, Finding, deviations, port_findings
 from launcher.observe.live import LiveService, live
 from launcher.operations.driving import backend_of
 from launcher.operations.receipts import read_receipt
-from launcher.plan import DIGEST, Service
+from launcher.plan import DIGEST, Plan, Service
 from launcher.store import Generation, Store
 
 _PATIENCE = 8.0
@@ -86,6 +86,7 @@ def look_closer(seen: Seen, store: Store) -> Seen:
     found = [*seen.findings, *_ports(plan.services, seen), *_libraries(seen), *_damage(seen, store, number)]
     told = {finding.service + finding.subject for finding in found}
     found += [finding for finding in _answers(seen) if finding.service + finding.subject not in told]
+    found += _packages(plan, seen)
     found += _cards(plan.services, seen, store)
     return Seen(seen.services, tuple(found), seen.generations)
 
@@ -199,6 +200,15 @@ def _ports(services: tuple[Service, ...], seen: Seen) -> Iterator[Finding]:
     holders = listeners([port for service in services for port in service.ports.values()])
     own = {name: listening(now.processes) for name, now in seen.services.items()}
     yield from port_findings(services, holders, seen.services, own)
+
+
+def _packages(plan: Plan, seen: Seen) -> Iterator[Finding]:
+    """Code newer than its process: what was installed beside the engine after the start."""
+    from launcher.operations.newer_packages import newer_packages
+
+    started = {name: now.main.proc.created for name, now in seen.services.items()}
+    for name, newer in newer_packages(plan, started):
+        yield Finding("changed", name, f"{newer} came after its start: it runs what was there before")
 
 
 def _cards(services: tuple[Service, ...], seen: Seen, store: Store) -> Iterator[Finding]:

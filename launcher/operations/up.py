@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from launcher.errors import PdlaunchError, ReturnedError
+from launcher.observe.running import running
 from launcher.operations.arriving import arrive, keep_what_runs
 from launcher.operations.booting import settle_next_boot
 from launcher.operations.confirming import promise, require_returnable, take_back
@@ -18,6 +19,7 @@ from launcher.operations.going import Arrived
 from launcher.operations.handover import old_units_start
 from launcher.operations.interrupts import interruptible
 from launcher.operations.moving import Move
+from launcher.operations.newer_packages import newer_packages
 from launcher.operations.presence import hold_is_alive
 from launcher.operations.replacing import replace_holders
 from launcher.operations.rollback import return_to
@@ -102,7 +104,16 @@ def _up(start: Start, store: Store, report: Report, *, by: str, why: str | None,
             until = promise(generation, former, confirm, store, by=by, why=why)
     else:  # a command that was killed may have come to all but this
         settle_next_boot(generation, store, report, back=old_units_start(store))
+    _tell_of_packages(plan, store, report)
     return Up(plan.deployment, generation.number, url(plan), move, arrived, until)
+
+
+def _tell_of_packages(plan: Plan, store: Store, report: Report) -> None:
+    """A service that nothing of the profile restarts runs on with the packages that it has loaded."""
+    started = {name: found.main.created for name, found in running(store.layout.state).items()}
+    for name, newer in newer_packages(plan, started):
+        loads = f"pdlaunch restart {name} -d {plan.deployment}"
+        report(Event("packages", f"{name} runs what it had loaded before {newer} came; {loads} loads it"))
 
 
 def _until_confirmed(
