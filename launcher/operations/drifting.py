@@ -13,7 +13,6 @@ from pathlib import Path
 from launcher.compare.drift import Expected, Finding, deviations, port_findings
 from launcher.observe.live import LiveService, live
 from launcher.operations.driving import backend_of
-from launcher.operations.receipts import read_receipt
 from launcher.plan import DIGEST, Plan, Service
 from launcher.store import Generation, Store
 
@@ -218,6 +217,7 @@ def _cards(services: tuple[Service, ...], seen: Seen, store: Store) -> Iterator[
     from launcher.compare.card_drift import card_findings
     from launcher.observe.cards import cards
     from launcher.observe.running import command_of
+    from launcher.operations.receipts import read_receipt  # a closer look alone asks for it
 
     number = max((g.number for g in seen.generations.values()), default=store.current() or 0)
     receipt = read_receipt(store, number)

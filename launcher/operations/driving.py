@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from launcher.backends.protocol import Backend
-from launcher.observe.http import Endpoint
-from launcher.observe.loads import load
 from launcher.plan import Plan
 from launcher.plan.model import BackendName
 from launcher.profile import Stop
@@ -106,6 +104,9 @@ def _busy(plan: Plan, name: str) -> bool:
     service = plan.service(name)
     if service is None or service.role == "router":
         return False
+    from launcher.observe.http import Endpoint  # to say who drives a plan asks no server
+    from launcher.observe.loads import load
+
     endpoint = Endpoint(service.host, service.ports["http"])
     if endpoint.get("/ready").refused:
         return False

@@ -3,13 +3,18 @@
 A rule is one small function with its code, its source, and a good and a bad example.
 """
 
-from launcher.rules.declared import Known, check_declared
-from launcher.rules.judging import RULES, judge, judge_profile
-from launcher.rules.names import check_names
-from launcher.rules.rule import Hit, Rule
-from launcher.rules.simulated import simulator_knobs
-from launcher.rules.typed import check_values
-from launcher.rules.view import ServiceView, View
+from typing import TYPE_CHECKING
+
+from launcher.doors import later
+
+if TYPE_CHECKING:
+    from launcher.rules.declared import Known, check_declared
+    from launcher.rules.judging import RULES, judge, judge_profile
+    from launcher.rules.names import check_names
+    from launcher.rules.rule import Hit, Rule
+    from launcher.rules.simulated import simulator_knobs
+    from launcher.rules.typed import check_values
+    from launcher.rules.view import ServiceView, View
 
 __all__ = [
     "RULES",
@@ -25,3 +30,16 @@ __all__ = [
     "judge_profile",
     "simulator_knobs",
 ]
+
+__getattr__ = later(
+    __name__,
+    {
+        **dict.fromkeys(("Known", "check_declared"), "declared"),
+        **dict.fromkeys(("RULES", "judge", "judge_profile"), "judging"),
+        "check_names": "names",
+        **dict.fromkeys(("Hit", "Rule"), "rule"),
+        "simulator_knobs": "simulated",
+        "check_values": "typed",
+        **dict.fromkeys(("ServiceView", "View"), "view"),
+    },
+)

@@ -1,5 +1,8 @@
 """systemd's files: the units of a generation, and how they become files that systemd reads."""
 
+from typing import TYPE_CHECKING
+
+from launcher.doors import later
 from launcher.render.systemd.names import (
     ready_unit,
     rejoin_unit,
@@ -9,8 +12,10 @@ from launcher.render.systemd.names import (
     verify_unit,
     watch_unit,
 )
-from launcher.render.systemd.placing import Command, Scope, placed, templates
-from launcher.render.systemd.units import render
+
+if TYPE_CHECKING:
+    from launcher.render.systemd.placing import Command, Scope, placed, templates
+    from launcher.render.systemd.units import render
 
 __all__ = [
     "Command",
@@ -26,3 +31,7 @@ __all__ = [
     "verify_unit",
     "watch_unit",
 ]
+
+__getattr__ = later(
+    __name__, {**dict.fromkeys(("Command", "Scope", "placed", "templates"), "placing"), "render": "units"}
+)
