@@ -180,6 +180,7 @@ def test_a_deployment_is_scraped_and_a_stopped_decode_wakes_somebody(
         os.kill(scheduler.pid, signal.SIGCONT)
     assert (hung["service"], hung["severity"], hung["deployment"]) == ("decode-0", "page", "pd")
     assert hung["runbook"] == "pdlaunch status -d pd; then pdlaunch rollback --to good -d pd"
+    until(lambda: prometheus.query("pdlaunch_drift == 0"), "it is looked for each minute", seconds=150)
     asking.join(60)
     until(lambda: "PdlaunchHung" not in prometheus.firing(), "it got on", seconds=60)
 
@@ -219,3 +220,18 @@ def test_two_watchers_do_not_count_twice_and_a_killed_one_loses_a_minute_at_most
     row = read_record(pd.store.layout).generations[1]
     assert (row.requests, row.deaths) == (2, 0), "one was asked while nobody watched"
     assert 500 < row.longest <= 609
+
+
+def test_the_watcher_beside_the_services_is_scraped_and_writes_when_it_ends_with_them(
+    pd: Deployment, free_port: Callable[[], int]
+) -> None:
+    pd.settings["watch"] = {"on_hang": "collect", "metrics_port": free_port()}
+    pd.up()
+    page = Endpoint("127.0.0.1", pd.settings["watch"]["metrics_port"])
+    until(lambda: 'pdlaunch_service_up{deployment="pd",service="router"' in page.get("/metrics").text, "it is served")
+    assert targets_file(pd.store.layout).exists()
+    ask(pd, 500)
+    pd.pdlaunch("down")
+    assert page.get("/metrics").refused
+    assert not targets_file(pd.store.layout).exists()
+    assert read_record(pd.store.layout).generations[1].seconds > 0

@@ -347,7 +347,6 @@ def test_what_the_way_back_needs(agg: Deployment, shell: Shell) -> None:
 
 
 def test_what_traffic_proves_is_said_wherever_a_generation_is_chosen(agg: Deployment, ask: Ask) -> None:
-    agg.settings["watch"] = {"on_hang": "none"}
     agg.up(why="first")
     agg.env(PDLAUNCH_SIM_TOKEN_MS="1").up(why="slower")
     now = dt.datetime.now().astimezone().replace(microsecond=0)
