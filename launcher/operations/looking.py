@@ -44,6 +44,11 @@ class Looker:
             self._all_at = time.monotonic() + _ALL
         return self._bodies.now()
 
+    def close(self) -> None:
+        """Hang up on everybody."""
+        for line in self._lines.values():
+            line.close()
+
     def look(self, bodies: Mapping[str, Body]) -> Look:
         """Ask everybody, within about three seconds whatever they do."""
         at = time.monotonic()

@@ -96,6 +96,8 @@ class Watcher:
         if number is None:
             self._looker = self._judge = self.verdict = None
         elif self._looker is None or self._looker.generation != number:
+            if self._looker is not None:
+                self._looker.close()
             self._looker = Looker(self._store, number)
             self._judge = Judge(self._looker.plan, patience=self._looker.plan.watch.after)
             self.verdict = None
