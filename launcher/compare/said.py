@@ -95,7 +95,7 @@ def said_of(change: Change, known: Catalogue, before: Side, after: Side) -> Said
 
 def _voices(name: str, kind: Literal["env", "flag"], known: Catalogue, side: Side, change: Change) -> Voices:
     simulated = side.plan.engine.kind == "simulator" and "router" not in change.services
-    return voices(name, kind, known, side.profile, simulated=simulated)
+    return voices(name, kind, known, side.written(name), simulated=simulated)
 
 
 def _judged(setting: Setting | None, change: Change, heard: Voices, side: Side) -> SaidOfValue | None:

@@ -63,13 +63,8 @@ class Side:
     decided: Mapping[str, Mapping[str, str]] | None = None
     """Service to what its engine decided by itself when it was started, by name."""
     fingerprints: Fingerprints = field(default_factory=dict)
-    written: Callable[[], Loaded | None] = lambda: None
-    """Reads the profile that it was made from; None where there is none here."""
-
-    @property
-    def profile(self) -> Loaded | None:
-        """The profile that it was made from, for what that declares itself."""
-        return self.written()
+    written: Callable[[str], Loaded | None] = lambda _: None
+    """The profile that it was made from, where that declares the knob of this name itself; read when it is asked."""
 
     @property
     def gpus(self) -> tuple[str, ...]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
-from launcher.compare import Change, Differences, Judge, Side, differences, judge_of, patch, risk_of
+from launcher.compare import Change, Differences, Judge, Risk, Side, differences, judge_of, patch, risk_of
 from launcher.errors import InputError, PdlaunchError
 from launcher.knobs.catalogue import catalogue
 from launcher.operations.blaming import blame, touched_between
@@ -75,10 +76,10 @@ def diff_live(before: str | None, *, deployment: str | None = None) -> Diff:
 
 
 def _compared(old: Given, new: Given, store: Store | None) -> Diff:
-    judge, unjudged = _judge(old.side, new.side)
+    judge = _Judge(old.side, new.side)
     found = differences(old.side, new.side, judge)
     current = store.current() if store else None
-    diff = Diff(old, new, found, {}, (), current, None, unjudged=unjudged)
+    diff = Diff(old, new, found, {}, (), current, None, unjudged=judge.failed)
     if store is None or new.generation is None:
         return diff
     if new.generation.number == current:
@@ -94,12 +95,25 @@ def _compared(old: Given, new: Given, store: Store | None) -> Diff:
     )
 
 
-def _judge(before: Side, after: Side) -> tuple[Judge, str | None]:
-    """By kind and by what has been declared; or why by kind alone: what changed is shown in any case."""
-    try:
-        return judge_of(catalogue(cache_dir() / "knobs"), before, after), None
-    except InputError as error:
-        return risk_of, error.message
+class _Judge:
+    """By kind and by what has been declared; where that cannot be read by kind alone: what changed is shown anyway."""
+
+    def __init__(self, before: Side, after: Side) -> None:
+        self.failed: str | None = None
+        """Why nothing that has been declared is told."""
+        self._sides = before, after
+
+    def __call__(self, change: Change) -> Risk:
+        # An edit of the source is in no catalogue, and to read one takes as long as the rest.
+        return self._declared(change) if change.kind in ("args", "env") else risk_of(change)
+
+    @cached_property
+    def _declared(self) -> Judge:
+        try:
+            return judge_of(catalogue(cache_dir() / "knobs"), *self._sides)
+        except InputError as error:
+            self.failed = error.message
+            return risk_of
 
 
 def _checkout(generation: Generation, store: Store) -> Checkout | str:

@@ -6,8 +6,9 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +64,18 @@ def profile(generation: Generation) -> Loaded | None:
             loaded = examine(generation.path / PROFILE).loaded
             return replace(loaded, path=Path(Path(generation.about.source or PROFILE).name))
     return None
+
+
+def declared_in(generation: Generation) -> Callable[[str], Loaded | None]:
+    """Gives the profile for a name that it may declare itself; a name that stands nowhere in it costs next to nothing."""
+    read = cache(lambda: profile(generation))
+
+    def of(name: str) -> Loaded | None:
+        with contextlib.suppress(PdlaunchError):
+            return read() if name.encode() in generation.profile.partition(b"knobs:")[2] else None
+        return None
+
+    return of
 
 
 def bundle(generation: Generation) -> Section[str] | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from launcher.compare import CheckoutTree, Edited, Side, SnapshotTree, Tree, UnknownTree
@@ -40,7 +39,7 @@ def of_generation(generation: Generation, store: Store, label: str | None = None
         receipt=recorded.machine(store.layout, generation.number),
         decided=recorded.decided(store.layout, generation.number),
         fingerprints=recorded.fingerprints(store.layout, generation.number),
-        written=cache(lambda: recorded.profile(generation)),
+        written=recorded.declared_in(generation),
     )
     return Given(side, generation)
 
@@ -93,4 +92,4 @@ def _of_profile(path: Path, backend: str | None) -> Side:
     tree: Tree = CheckoutTree(found, gathered.roots) if found else UnknownTree(None)
     packages = facts.engine.distributions if facts.engine else None
     bundle = intent_of(plan, loaded.profile, Read()).bundle
-    return Side(str(path), plan, tree, packages=packages, bundle=bundle, written=lambda: loaded)
+    return Side(str(path), plan, tree, packages=packages, bundle=bundle, written=lambda _: loaded)

@@ -100,7 +100,7 @@ def test_what_the_profile_itself_declares_counts(tmp_path: Path) -> None:
         "knobs:\n  OUR_OWN: {safe: [a], bad: {c: it fell over}}\n"
     )
     loaded: Loaded = examine(path).loaded
-    after = replace(decode({"OUR_OWN": "c"}), written=lambda: loaded)
+    after = replace(decode({"OUR_OWN": "c"}), written=lambda _: loaded)
     (one,) = found(decode(), after)
     assert one.risk.said
     assert one.risk.said.after

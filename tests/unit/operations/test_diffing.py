@@ -299,6 +299,20 @@ def test_the_list_reads_as_it_should(afternoon: Deployment, capsys: pytest.Captu
     )
 
 
+def test_a_broken_catalogue_of_the_site_hides_no_change(
+    afternoon: Deployment, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = tmp_path / "config" / "pdlaunch" / "knobs" / "x.yaml"
+    broken.parent.mkdir(parents=True)
+    broken.write_text("knobs: [")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    assert run(["diff", "1"]) == 3
+    printed = capsys.readouterr().out
+    assert "\n 1 decode.env SGLANG_SM120_MMA_TARGET_CTAS  unset -> 512\n" in printed
+    assert "known bad" not in printed
+    assert "nothing declared is told: the local knob catalogue: 1 error; pdlaunch knobs says what is wrong\n" in printed
+
+
 def test_equal_sides_exit_with_0(afternoon: Deployment, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["diff", "6", "6"]) == 0
     printed = capsys.readouterr()
