@@ -74,8 +74,9 @@ def _backend(name: BackendName, plan: Plan | None, layout: Layout, limits: Stop)
 
     if name == "systemd":
         from launcher.backends.systemd import Systemd
+        from launcher.observe.numa import card_nodes
 
-        return Systemd(layout, limits, busy if plan else None, command=command())
+        return Systemd(layout, limits, busy if plan else None, command=command(), nodes=card_nodes)
     from launcher.backends.supervisord import Supervisord  # brings http and xmlrpc, of which a refusal needs none
 
     return Supervisord(layout, limits, busy if plan else None, _watch(plan, layout))

@@ -135,6 +135,20 @@ def test_what_would_stop_everything_by_accident_is_refused(box: Box, pd: Deploym
     ]
 
 
+def test_activate_ends_what_no_unit_started(box: Box, pd: Deployment) -> None:
+    generation = sealed(pd)
+    box.run("bash", "-c", 'setsid -f "$0" < /dev/null > /dev/null 2>&1', generation / "decode-0.sh")
+
+    def decodes() -> set[str]:
+        return set(box.run("pgrep", "-f", "disaggregation-mode decode", check=False).stdout.split())
+
+    by_hand = until(decodes, "it runs")
+    done = box.run("/bin/bash", generation / "activate")
+    assert "stopping what no unit started: " in done.stdout
+    assert not by_hand & decodes()
+    assert {f"pd-pd-{name}.service" for name in SERVICES} | {"pd-pd.target"} == box.active()
+
+
 def test_a_script_that_was_edited_is_not_started(box: Box, pd: Deployment) -> None:
     generation = sealed(pd)
     box.run("/bin/bash", generation / "activate")

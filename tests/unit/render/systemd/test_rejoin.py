@@ -64,6 +64,22 @@ def test_the_side_that_stayed_is_restarted_where_none_come(scripts: Scripts, pai
     assert scripts.restarted() == ["pd-d-prefill-0.service"]
 
 
+def test_it_waits_until_the_router_has_healthy_workers_again(scripts: Scripts, pair: Pair) -> None:
+    asked: list[str] = []
+
+    def router(path: str, _: str | None) -> tuple[int, str]:
+        asked.append(path)
+        return (200 if len(asked) > 2 else 503), ""
+
+    with serving(router) as port:
+        scripts.facts["router"] = scripts.server("router", port)
+        scripts.unit("router", ActiveState="active")
+        code, said = scripts.run("rejoin.py")
+    assert code == 0, said
+    assert said.endswith("router  has healthy workers again\n")
+    assert asked == ["/readiness"] * 3
+
+
 def test_it_tries_that_once(scripts: Scripts, pair: Pair) -> None:
     pair.broken = True
     code, said = scripts.run("rejoin.py")
