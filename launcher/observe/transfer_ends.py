@@ -48,7 +48,8 @@ class Process:
         words = json.dumps({**told, "role": role, "device": end.device})
         # By its text, not its path: the user that serves may not read where pdlaunch is installed.
         command = [end.python, "-P", "-c", _PEER.read_text(encoding="utf-8"), words]
-        env = {**end.env, "UCX_PROTO_INFO": "y", "UCX_LOG_LEVEL": "info"}
+        told_ucx = {"UCX_PROTO_INFO": "y", "UCX_LOG_LEVEL": "info", "UCX_LOG_FILE": "stderr"}
+        env = {**end.env, **told_ucx}
         pipe = subprocess.PIPE
         try:
             self._process = subprocess.Popen(

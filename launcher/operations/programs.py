@@ -18,8 +18,8 @@ from launcher.plan import DIGEST, MARK, Plan, Service
 from launcher.render import Layout
 
 _KIT = ("nvcc", "ninja", "gcc", "g++", "numactl", "nvidia-smi")
-_PATIENCE = 180.0
-"""Seconds. The first import of an engine on a cold disk takes a minute."""
+_ENGINE, _SOON = 180.0, 30.0
+"""Seconds. The first import of an engine on a cold disk takes a minute; a router's a moment."""
 _IMPORT = (
     "from sglang.srt.entrypoints.http_server import launch_server\n"
     "from importlib.metadata import version; print('sglang', version('sglang'))"
@@ -67,16 +67,16 @@ def _path(server: Service) -> str:
 def try_router(plan: Plan, layout: Layout) -> Ran | None:
     """Load the router's compiled part; None for a plan without a router."""
     service = plan.service("router")
-    return _run(service, layout, _ROUTER, {}) if service else None
+    return _run(service, layout, _ROUTER, {}, _SOON) if service else None
 
 
 def try_engine(server: Service, layout: Layout, sources: Path | None) -> Ran:
     """Import what a server imports, from the checkout at `sources` where there is one; up to a minute."""
     more = {"PYTHONPATH": str(sources)} if sources else {}
-    return _run(server, layout, _IMPORT, more)
+    return _run(server, layout, _IMPORT, more, _ENGINE)
 
 
-def _run(service: Service, layout: Layout, code: str, more: Mapping[str, str]) -> Ran:
+def _run(service: Service, layout: Layout, code: str, more: Mapping[str, str], patience: float) -> Ran:
     """Run `code` with the service's Python and environment, but not as the service."""
     python = service.words()[0]
     env = {v.name: layout.value(v) for v in service.env if v.name not in (MARK, DIGEST)} | dict(more)
@@ -89,7 +89,7 @@ def _run(service: Service, layout: Layout, code: str, more: Mapping[str, str]) -
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=_PATIENCE,
+            timeout=patience,
             cwd="/",
             check=False,
         )

@@ -189,3 +189,15 @@ hint: pdlaunch doctor -d agg; to start all the same, allow DR404 in the profile
     assert agg.procs() == {}
     agg.settings["allow"] = [{"what": "DR404", "why": "a test", "by": "tests", "until": "2099-01-01"}]
     assert shell("up", str(agg.profile)).code == 0
+    said = shell("doctor")
+    assert (
+        "ok       DR401  2 ports are free or this deployment's own, outside the ephemeral range 32768-60999" in said.out
+    )
+    assert "\nagg: " in said.err
+
+
+def test_a_lock_is_examined_as_it_is(shell: Shell, agg: Deployment) -> None:
+    assert shell("lock", str(agg.profile)).code == 0
+    said = shell("doctor", str(agg.profile.with_suffix(".lock.yaml")))
+    assert said.code == 0
+    assert "left out DR501: the simulator moves no KV cache" in said.out
