@@ -14,6 +14,7 @@ systemctl systemd
 dbus-daemon dbus
 unshare util-linux
 pgrep procps
+gcc gcc libc6-dev
 LIST
 if ((${#missing[@]})); then
   install="apt-get update && apt-get install -y --no-install-recommends ${missing[*]}"
