@@ -255,6 +255,7 @@ def test_what_readers_say_as_json(agg: Deployment, shell: Shell) -> None:
         "changed": True,
         "restarted": ["aggregated-0"],
         "proven_tokens": 513,
+        "confirm_until": None,
     }
     assert data(shell("up", str(agg.profile), "--json"))["changed"] is False
     status = data(shell("status", "--json"))
