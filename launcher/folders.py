@@ -21,7 +21,8 @@ def deployments() -> tuple[str, ...]:
     folder = state_dir()
     if not folder.is_dir():
         return ()
-    return tuple(sorted(path.parent.name for path in folder.glob("*/generations")))
+    names = (path.parent.name for path in folder.glob("*/generations"))
+    return tuple(sorted(name for name in names if not name.startswith(".")))  # one that is being forgotten
 
 
 def place(variable: str, system: Path, xdg: str, home: Path) -> Path:

@@ -96,3 +96,6 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """End what the backend started for itself, after the services are stopped."""
+
+    def forget(self) -> None:
+        """Remove what `install` put outside of the deployment's own folder; nothing of it may run."""

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from launcher.cli.hints import complete
 from launcher.errors import InputError, PdlaunchError, Problem
+from launcher.folders import deployments
 from launcher.operations.subject import subject
 
 
@@ -99,8 +100,6 @@ def named(text: str, deployment: str | None = None) -> str:
     about = deployment or subject()
     if about is None:
         return text
-    from launcher.store import deployments  # whoever is about a deployment has loaded it
-
     return complete(text, about) if len(deployments()) > 1 else text
 
 

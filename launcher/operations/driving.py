@@ -60,6 +60,12 @@ def boots(layout: Layout) -> int | None:
     return at_boot(manager(), layout)
 
 
+def forget_installed(layout: Layout) -> None:
+    """Have every backend remove what it put outside of the deployment's folder."""
+    for name in get_args(BackendName):
+        _backend(name, None, layout, Stop()).forget()
+
+
 def without_plan(layout: Layout, limits: Stop) -> Backend:
     """Who can stop what runs of a deployment whose generations cannot be read."""
     systemd = _backend("systemd", None, layout, limits)

@@ -155,6 +155,9 @@ class Supervisord:
             raise PdlaunchError(f"supervisord still runs {', '.join(running)}", hint="stop the services first")
         daemon.end(self._layout, self._client)
 
+    def forget(self) -> None:
+        """All that it wrote lies in the deployment's folder."""
+
     def _see(self) -> Scene:
         return see(self._layout, self._client, self._installed())
 

@@ -159,6 +159,16 @@ class Systemd:
         self._until_ended(ready_unit(self._layout.deployment))
         self._systemctl("reset-failed", *own, refused=(1, *_NOT_LOADED))
 
+    def forget(self) -> None:
+        """Remove the deployment's units."""
+        if not self._systemctl.reachable:
+            return
+        units = placing.own(self._systemctl.units, self._layout)
+        for path in units:
+            path.unlink(missing_ok=True)
+        if units:
+            self._systemctl("daemon-reload")
+
     def _placed(self, generation: Path, command: Command | None) -> Mapping[str, str]:
         scope: Scope = "user" if self._systemctl.user else "system"
         return placed(_rendered(generation), int(generation.name), scope, nodes=self._nodes(), command=command)
