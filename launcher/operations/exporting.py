@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
 
@@ -15,7 +15,7 @@ from launcher.operations.freezing import FOLDER
 from launcher.operations.proven_before import probed
 from launcher.operations.targets import targets_file, write_targets
 from launcher.operations.watching import Say
-from launcher.store import Store
+from launcher.store import Event, Store
 from launcher.store.journal import now
 from launcher.store.names import names_in
 from launcher.store.served import served
@@ -43,6 +43,7 @@ class Exporter:
         self._server: ThreadingHTTPServer | None = None
         self._next = 0.0
         self._told = -1
+        self._journal: tuple[int, Sequence[Event]] = (0, ())
 
     def __call__(self, look: Look, verdict: Verdict) -> None:
         """Keep one more look; a port that is taken is told once and tried again."""
@@ -108,13 +109,13 @@ class Exporter:
             self._mains[name] = body.main
 
     def text(self) -> str:
-        """The page; files are read anew, since others write them."""
+        """The page; what others write is read anew."""
         look, verdict = self._last or (None, None)
         return page(look, verdict, self._known(), time.time())
 
     def _known(self) -> Known:
         watched, number = served(self._store.layout), self._generation
-        events = self._store.journal.events()
+        events = self._events()
         best = good(evidence(events, watched, now()).values(), self._store.numbers())
         return Known(
             deployment=self._store.layout.deployment,
@@ -130,6 +131,14 @@ class Exporter:
             look_seconds=self._look_seconds,
             process=_own(),
         )
+
+    def _events(self) -> Sequence[Event]:
+        """Of the journal, which is read only where it has grown."""
+        path = self._store.journal.path
+        size = path.stat().st_size if path.exists() else 0
+        if size != self._journal[0]:
+            self._journal = (size, self._store.journal.events())
+        return self._journal[1]
 
     def _frozen(self) -> int:
         try:

@@ -36,6 +36,7 @@ class Recorder:
         self._journal: tuple[int, str] = (-1, "")
         self._answering: tuple[int, Collection[str]] = (-1, ())
         self._told = ""
+        self._due = False
         self.record: Record | None = None
         """None where another watcher records, or nothing can be recorded."""
         try:
@@ -52,9 +53,13 @@ class Recorder:
         if self.record is None:
             return
         answering = self._who_answers(look.generation)
+        before = _harm(self.record, look.generation)
         self.record = follow(self.record, look, verdict, answering, boot=boot_id(), stamp=self._stamp())
-        if time.monotonic() - self._written >= _EVERY and not (self._disk and self._disk.is_alive()):
-            self._written = time.monotonic()
+        # What hung is no longer good, and that is asked for next.
+        self._due = self._due or _harm(self.record, look.generation) != before
+        self._due = self._due or time.monotonic() - self._written >= _EVERY
+        if self._due and not (self._disk and self._disk.is_alive()):
+            self._due, self._written = False, time.monotonic()
             self._disk = threading.Thread(target=self._write, args=(self.record,), daemon=True)
             self._disk.start()
 
@@ -94,3 +99,8 @@ class Recorder:
             own = [event for event in self._store.journal.events() if event.what in _OWN]
             self._journal = (size, f"{len(own)} {own[-1].at.isoformat()}" if own else "")
         return self._journal[1]
+
+
+def _harm(record: Record, generation: int) -> tuple[int, int]:
+    row = record.generations.get(generation)
+    return (row.hangs, row.deaths) if row else (0, 0)

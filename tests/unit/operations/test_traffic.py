@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from launcher.errors import PdlaunchError
 from launcher.operations.traffic import Recorder
 from launcher.store import Event, Store
 from launcher.store.served import NAME, Record, Served, served, write_record
-from launcher.watch import Body, Counters, Look, Process, Server, Verdict
+from launcher.watch import Body, Counters, Finding, Look, Process, Server, Verdict
 
 from ..store.making import a_store
 
@@ -57,6 +58,20 @@ def test_it_writes_each_minute_beside_the_watcher(tmp_path: Path, monkeypatch: p
         while 1 not in served(store.layout):
             assert time.monotonic() < deadline
             time.sleep(0.01)
+
+
+def test_a_hang_is_written_at_once_since_it_decides_what_is_good(tmp_path: Path) -> None:
+    store = a_store(tmp_path, 1)
+    with recording(store) as (recorder, _):
+        recorder(*seen(1))
+        look, verdict = seen(1)
+        finding = Finding("no-token", "decode-0", "hung", "no token for 12 s", look.time)
+        recorder(look, replace(verdict, state="hung", findings=(finding,)))
+        deadline = time.monotonic() + 20
+        while 1 not in served(store.layout):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert served(store.layout)[1].hangs == 1
 
 
 def test_an_operation_in_the_journal_begins_anew_and_a_name_does_not(tmp_path: Path) -> None:
