@@ -17,14 +17,12 @@ from launcher.observe.cards import Cards, cards
 from launcher.observe.folders import Folder, folder
 from launcher.observe.holders import Holder, holders
 from launcher.observe.limits import limits, shared_memory
-from launcher.observe.machine import ephemeral_range
 from launcher.observe.pci import paths
 from launcher.observe.running import running
 from launcher.observe.sockets import listeners
 from launcher.observe.weights import weights
 from launcher.observe.xids import xids
 from launcher.operations.programs import software, toolkit, tools, try_engine, try_router
-from launcher.operations.receipts import read_receipt
 from launcher.operations.transferring import measure
 from launcher.plan import Plan, Service
 from launcher.render import Layout
@@ -140,6 +138,8 @@ def _recorded(store: Store | None) -> Mapping[int, str] | None:
     """The cards of the current generation's last start; none of a receipt that is damaged."""
     if store is None or (number := store.current()) is None:
         return None
+    from launcher.operations.receipts import read_receipt  # brings what a check needs, too
+
     with suppress(InputError):
         receipt = read_receipt(store, number)
         return {gpu.index: gpu.uuid for gpu in receipt.machine.gpus if gpu.uuid} if receipt else None
@@ -160,6 +160,8 @@ def _folders(layout: Layout | None, plan: Plan | None) -> Mapping[str, Folder]:
 
 
 def _ports(plan: Plan) -> Ports:
+    from launcher.observe.machine import ephemeral_range
+
     wanted = {port for service in plan.services for port in (*service.ports.values(), *service.reserved)}
     held = listeners(wanted)
     owners: Mapping[int, Holder] = holders(listener.pid for listener in held.values() if listener.pid)

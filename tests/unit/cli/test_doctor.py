@@ -33,7 +33,7 @@ def _a_box(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(gathering, "shared_memory", lambda: 64 * GIB)
     monkeypatch.setattr(gathering, "limits", lambda *_: Limits((-1, -1), (1024, 1 << 20), privileged=True))
     monkeypatch.setattr(gathering, "folder", lambda path: Folder(str(path), 500 * GIB, False, False))
-    monkeypatch.setattr(gathering, "ephemeral_range", lambda: (32768, 60999))
+    monkeypatch.setattr("launcher.observe.machine.ephemeral_range", lambda: (32768, 60999))
 
 
 @pytest.fixture
