@@ -67,7 +67,7 @@ def profile(generation: Generation) -> Loaded | None:
 
 
 def declared_in(generation: Generation) -> Callable[[str], Loaded | None]:
-    """Gives the profile for a name that it may declare itself; a name that stands nowhere in it costs next to nothing."""
+    """Gives the profile for a name that it may declare itself; a name that stands nowhere in it costs nothing."""
     read = cache(lambda: profile(generation))
 
     def of(name: str) -> Loaded | None:
