@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from pathlib import Path
 
 import pytest
 
 from launcher.errors import Problem
-from launcher.profile import Loaded, examine, waive
+from launcher.profile import Loaded, Waiver, examine, waive
 
 TODAY = dt.date(2026, 12, 1)
 
@@ -83,4 +84,13 @@ def test_every_field_is_needed(tmp_path: Path) -> None:
         "a waiver needs `why`",
         "a waiver needs `by`",
         "a waiver needs `until`",
+    ]
+
+
+def test_a_waiver_without_a_claim_is_written_as_before_there_were_any() -> None:
+    plain = {"what": "PD118", "why": "bench box", "by": "anna", "until": "2027-01-31"}
+    named = {**plain, "claim": "it hangs"}
+    assert [Waiver.model_validate_json(json.dumps(each)).model_dump(mode="json") for each in (plain, named)] == [
+        plain,
+        named,
     ]

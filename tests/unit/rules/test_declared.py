@@ -54,6 +54,13 @@ def test_the_noon_variable_is_refused_with_its_reason(tmp_path: Path, known: Kno
     )
 
 
+def test_a_knob_of_a_fork_is_told_with_the_place_that_reads_it(tmp_path: Path, known: Known) -> None:
+    read = Read(Place("kernels/ops/attention/flash_mla_sm120.py", 212), "os.environ")
+    there = Known(known.catalogue, engine(EnvKnob(NOON, "int", reads=(read,))), gpus=CARDS)
+    (problem,) = check(tmp_path, there, decode(f"{NOON}: 512"))
+    assert problem.error.endswith("\n         read only by this fork: kernels/ops/attention/flash_mla_sm120.py:212")
+
+
 def test_a_waiver_that_names_setting_and_value_admits_it_and_no_other(tmp_path: Path, known: Known) -> None:
     allow = f"allow:\n  - {{what: decode.env.{NOON}=512, claim: '{CLAIM}', why: tried, by: anna, until: 2026-12-08}}\n"
     assert check(tmp_path, known, decode(f"{NOON}: 512", allow)) == []
