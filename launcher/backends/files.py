@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from launcher import durable
 from launcher.errors import PdlaunchError
 
 
@@ -18,12 +18,8 @@ def replace(path: Path, text: str) -> None:
     with contextlib.suppress(OSError, UnicodeDecodeError):
         if path.read_text(encoding="utf-8") == text:
             return
-    new = path.with_name(f".{path.name}.new")
-    with in_words(path), new.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-        new.replace(path)
+    with in_words(path):
+        durable.replace(path, text.encode(), 0o644)
 
 
 @contextlib.contextmanager

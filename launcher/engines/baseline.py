@@ -13,8 +13,8 @@ import subprocess
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from launcher.durable import write_whole
 from launcher.engines.manifest import SKIPPED_FOLDERS, SKIPPED_SUFFIX, Manifest
-from launcher.engines.whole import write_whole
 
 _LINK = "120000"
 _BYTES = 32

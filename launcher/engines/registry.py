@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from launcher.durable import write_whole
 from launcher.engines.cpu import installed as installed_cpu
 from launcher.engines.facts import EngineFacts, Kind
 from launcher.engines.found import describe, simulator
 from launcher.engines.locations import engines_dir
-from launcher.engines.whole import write_whole
 from launcher.errors import InputError, PdlaunchError
 from launcher.frozen import Frozen
 

@@ -12,12 +12,12 @@ import errno
 import fcntl
 import hashlib
 import os
-import shutil
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from launcher.durable import remove_tree, replace, sync_folder, write_all
 from launcher.engines.bytecode import link
 from launcher.engines.manifest import Entry, Manifest, TreeChangedError, manifest
 from launcher.errors import PdlaunchError
@@ -107,7 +107,7 @@ def _take(
     """Build beside the final name, force it to the disk, then rename: the folder exists whole or not at all."""
     final, building, damaged = (into / f"{wanted.digest}{suffix}" for suffix in ("", ".tmp", ".damaged.tmp"))
     try:
-        _clear(building)
+        remove_tree(building)
         _make(into)
         building.mkdir()
         reused = _fill(building, roots, wanted, _newest(into, cache), bytecode and bytecode / wanted.digest)
@@ -116,16 +116,16 @@ def _take(
         _record(into, wanted)
         _sync_filesystem(into)
         if final.exists():  # it failed its verification, else it would have been used
-            _clear(damaged)
+            remove_tree(damaged)
             final.rename(damaged)
         building.rename(final)
-        _sync_folder(into)
-        _clear(damaged)
+        sync_folder(into)
+        remove_tree(damaged)
     except OSError as error:
         raise _unwritable(error, into) from error
     finally:
         with contextlib.suppress(OSError):  # half a copy must not fill a disk that is full
-            _clear(building)
+            remove_tree(building)
     return Snapshot(wanted.digest, final, len(wanted.files), reused=reused, copied=len(wanted.files) - reused)
 
 
@@ -196,7 +196,7 @@ def _copy(source: str, target: str, entry: Entry) -> None:
         while block := os.read(writing if cloned else reading, 1 << 20):
             content.update(block)
             if not cloned:
-                _write(writing, block)
+                write_all(writing, block)
         if content.hexdigest() != entry.sha256:
             raise TreeChangedError(f"{source} was edited")
         os.fchmod(writing, entry.mode)
@@ -206,12 +206,6 @@ def _copy(source: str, target: str, entry: Entry) -> None:
     finally:
         os.close(reading)
         os.close(writing)
-
-
-def _write(fd: int, block: bytes) -> None:
-    rest = memoryview(block)
-    while rest:
-        rest = rest[os.write(fd, rest) :]
 
 
 def _clone(reading: int, writing: int) -> bool:
@@ -236,25 +230,7 @@ def _make(into: Path) -> None:
 
 def _record(into: Path, wanted: Manifest) -> None:
     """The manifest stands there before the folder does, so that a folder is never without it."""
-    temporary = into / f"{wanted.digest}.json.tmp"
-    temporary.unlink(missing_ok=True)
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444)
-    try:
-        _write(fd, wanted.to_json().encode())
-        os.fchmod(fd, 0o444)
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-    temporary.replace(into / f"{wanted.digest}.json")
-
-
-def _clear(tree: Path) -> None:
-    """Remove a tree whose folders are read-only."""
-    if not tree.exists():
-        return
-    for folder, _, _ in os.walk(tree):
-        Path(folder).chmod(0o700)
-    shutil.rmtree(tree)
+    replace(into / f"{wanted.digest}.json", wanted.to_json().encode(), 0o444)
 
 
 def _sync_filesystem(folder: Path) -> None:
@@ -264,14 +240,6 @@ def _sync_filesystem(folder: Path) -> None:
         if ctypes.CDLL(None, use_errno=True).syncfs(fd) != 0:
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number), os.fspath(folder))
-    finally:
-        os.close(fd)
-
-
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
     finally:
         os.close(fd)
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from launcher.durable import write_whole
 from launcher.engines.manifest import manifest
-from launcher.engines.whole import write_whole
 from launcher.errors import PdlaunchError
 from launcher.lock.receipt import ModelFile, ModelFiles
 

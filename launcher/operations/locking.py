@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from launcher.compare import Change, changes
+from launcher.durable import write_whole
 from launcher.engines.manifest import manifest
-from launcher.engines.whole import write_whole
 from launcher.errors import InputError, PdlaunchError, Problem
 from launcher.lock import Intent, Lock, intent_of, lock_of, plan_of, read_lock, to_yaml
 from launcher.lock.difference import Difference, differences

@@ -6,52 +6,32 @@ import contextlib
 import errno
 import os
 import pwd
-import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from launcher import durable
+from launcher.durable import TEMPORARY, remove, remove_tree, sync_folder, write, write_all
 from launcher.errors import PdlaunchError
 
-TEMPORARY = ".tmp"
-"""Suffix of what is being written; recovery removes whatever has it."""
-
-
-def write(path: Path, content: bytes, mode: int) -> None:
-    """Make the new file `path` with exactly these permission bits; on the disk, its name only after `sync_folder`."""
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        write_all(fd, content)
-        os.fchmod(fd, mode)
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+__all__ = [
+    "TEMPORARY",
+    "empty_tree",
+    "in_words",
+    "make_folder",
+    "remove",
+    "remove_tree",
+    "replace",
+    "shared_mode",
+    "sync_folder",
+    "write",
+    "write_all",
+]
 
 
 def replace(path: Path, content: bytes) -> None:
-    """Put `content` at `path` in one step: a reader sees the old file or the new one, also after a power failure."""
-    temporary = path.with_name(path.name + TEMPORARY)
-    temporary.unlink(missing_ok=True)
-    try:
-        write(temporary, content, shared_mode(path.parent, 0o644))
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
-    temporary.rename(path)
-    sync_folder(path.parent)
-
-
-def remove(path: Path) -> None:
-    """Take `path` away for good; fine when it is not there."""
-    path.unlink(missing_ok=True)
-    sync_folder(path.parent)
-
-
-def write_all(fd: int, content: bytes) -> None:
-    """`os.write` until everything is written."""
-    rest = memoryview(content)
-    while rest:
-        rest = rest[os.write(fd, rest) :]
+    """Put `content` at `path` in one step, open to the group where its folder is; recovery removes what is left."""
+    durable.replace(path, content, shared_mode(path.parent, 0o644))
 
 
 def make_folder(path: Path) -> None:
@@ -69,25 +49,6 @@ def shared_mode(folder: Path, mode: int) -> int:
     """`mode`, writable for the group as well where `folder` is: a state folder shared by operators stays shared."""
     above = folder.stat().st_mode
     return mode | 0o020 | (above & stat.S_ISGID if mode & 0o111 else 0) if above & stat.S_IWGRP else mode
-
-
-def sync_folder(path: Path) -> None:
-    """Force the names in a folder to the disk."""
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
-def remove_tree(path: Path) -> None:
-    """Remove a file or a tree, read-only folders included; fine when it is not there."""
-    if path.is_symlink() or path.is_file():
-        path.unlink()
-    elif path.exists():
-        for folder, _, _ in os.walk(path):
-            Path(folder).chmod(0o700)
-        shutil.rmtree(path)
 
 
 def empty_tree(path: Path) -> None:

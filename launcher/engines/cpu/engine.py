@@ -8,10 +8,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from launcher.durable import write_whole
 from launcher.engines.cpu.steps import durations
 from launcher.engines.environment import environment_at
 from launcher.engines.locations import engines_dir
-from launcher.engines.whole import write_whole
 from launcher.frozen import Frozen
 
 RECORD = "engine.json"

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from launcher.engines.whole import write_whole
+from launcher.durable import write_whole
 
 Progress: TypeAlias = Callable[[str, str], None]
 """Gets the name of a step and what it is doing."""
