@@ -5,6 +5,7 @@ The servers are simulated, the router and Prometheus are real. Of the shipped al
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import re
@@ -23,14 +24,16 @@ import pytest
 import yaml
 
 from launcher.observe.http import Endpoint
+from launcher.operations.evidence import good_of
 from launcher.operations.history import history
 from launcher.operations.targets import targets_file
 from launcher.plan import Plan
-from launcher.store.served import read_record
+from launcher.store.served import Record, Served, read_record, write_record
 
 from ..deployments import Deployment, Started, until
 
 pytestmark = pytest.mark.real
+NOW = dt.datetime(2026, 12, 1, tzinfo=dt.UTC)
 SHIPPED = Path(__file__).parents[2] / "deploy/prometheus"
 
 
@@ -235,3 +238,23 @@ def test_the_watcher_beside_the_services_is_scraped_and_writes_when_it_ends_with
     assert page.get("/metrics").refused
     assert not targets_file(pd.store.layout).exists()
     assert read_record(pd.store.layout).generations[1].seconds > 0
+
+
+def test_a_watcher_goes_back_to_what_is_good_and_that_is_not_what_just_hung(pd: Deployment) -> None:
+    pd.up(why="served well")
+    hour = Served(since=NOW, until=NOW, seconds=7200.0, traffic=7200.0, requests=900, longest=60_000)
+    write_record(pd.store.layout, Record(generations={1: hour, 2: hour}))
+    pd.settings["watch"] = {"on_hang": "rollback:good", "after": "4s"}
+    pd.env("decode", PDLAUNCH_SIM_TOKEN_MS="1").up(why="served well as well, until it hung")
+    found = good_of(pd.store)
+    assert found is not None
+    assert found.generation == 2
+    scheduler = next(p for p in pd.procs()["decode-0"] if "scheduler" in " ".join(p.cmdline))
+    os.kill(scheduler.pid, signal.SIGSTOP)
+    asking = threading.Thread(target=ask, args=(pd, 300, 20.0), daemon=True)
+    asking.start()
+    until(lambda: pd.store.current() == 1 and pd.store.pending() is None, pd.log("watch"), seconds=120)
+    asking.join(30)
+    until(lambda: pd.state == "ok", pd.log("watch"), seconds=60)
+    (first, second) = reversed(history(pd.store))
+    assert (first.good, second.good, second.hangs) == (True, False, 1)
