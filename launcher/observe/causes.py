@@ -7,7 +7,7 @@ import re
 _CAUSES = (
     (
         r"CUDA out of memory|OutOfMemoryError|cannot allocate",
-        "the card has too little free memory: lower mem-fraction-static, or see who holds it",
+        "the card has too little free memory: `pdlaunch doctor` says who holds it; only then mem-fraction-static",
     ),
     (r"[Aa]ddress already in use|Errno 98", "another process holds the port"),
     (r"No module named|ModuleNotFoundError|ImportError", "the serving environment lacks a package"),
@@ -22,7 +22,10 @@ _CAUSES = (
         r"config\.json|does not appear to have a file named|Can't load|not a local folder|Repo id must be",
         "the model's files are incomplete or not there",
     ),
-    (r"[Nn]inja is required|nvcc|ninja: ", "a build tool is missing from PATH: kernels cannot be compiled"),
+    (
+        r"[Nn]inja is required|nvcc|ninja: ",
+        "a build tool is missing from PATH: kernels cannot be compiled (`pdlaunch doctor`)",
+    ),
     (r"exit code:? -9|signal 9|Killed", "it was killed from outside, often by the kernel for memory: see `dmesg`"),
     (r"exit code:? -15|SIGTERM", "it was told to end from outside"),
 )
