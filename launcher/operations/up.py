@@ -10,7 +10,7 @@ from pathlib import Path
 from launcher.errors import PdlaunchError, ReturnedError
 from launcher.observe.running import running
 from launcher.operations.arriving import arrive, keep_what_runs
-from launcher.operations.booting import settle_next_boot
+from launcher.operations.booting import hold_what_booted, settle_next_boot
 from launcher.operations.confirming import promise, require_returnable, take_back
 from launcher.operations.doctoring import require_healthy
 from launcher.operations.driving import backend_of
@@ -78,6 +78,7 @@ def up(
         if replace:
             require_healthy(plan, store, replacing=True)
             replace_holders(plan, place, report, by=by, why=why)
+        hold_what_booted(plan.deployment)
         claim(place, resources(plan), by=by, why=why, is_alive=hold_is_alive)
         try:
             return _up(start, store, report, by=by, why=why, confirm=confirm)

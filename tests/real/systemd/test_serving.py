@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 
@@ -105,6 +106,17 @@ def test_one_that_stands_still_and_one_that_does_not_listen_are_ended(box: Box, 
     box.pdlaunch("up", one.env(PDLAUNCH_SIM_FAULT="ignore-term").profile)
     box.pdlaunch("down")
     assert box.active() == set()
+
+
+def test_what_a_boot_brought_back_holds_its_cards(box: Box, one: Deployment, free_port: Callable[[], int]) -> None:
+    one.settings["aggregated"]["gpus"] = 0
+    box.pdlaunch("up", one.profile)
+    box.reboot()
+    until(lambda: state(box) == "ok", "it serves after the reboot")
+    two = one.another("two", aggregated={"gpus": 0, "port": free_port(), "nccl_port": free_port()})
+    refused = box.pdlaunch("up", two.profile, check=False)
+    assert refused.returncode == 4
+    assert "gpu-0" in refused.stderr
 
 
 def test_a_manager_that_is_executed_anew_keeps_everything(box: Box, one: Deployment) -> None:
