@@ -25,7 +25,8 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 GRAMMAR = """
 name model engine prefill decode aggregated router transfer ready stop restart watch knobs allow backend path venv kind
 gpus tp dp ep port bootstrap_port metrics_port replicas args env secrets within prompt probe drain kill tries on_hang
-after times safe bad what why by until host true no ~ 0-3 0 -1 1:30 0755 2026-12-01 9999999999 sglang cpu nixl 64k 90s [] {} & * << x-y X_Y a://b
+after times safe bad what why by until host
+true no ~ 0-3 0 -1 1:30 0755 2026-12-01 9999999999 sglang cpu nixl 64k 90s [] {} & * << x-y X_Y a://b
 """
 WORDS = st.sampled_from(re.findall(r"\S+", GRAMMAR))
 TREES = st.recursive(
