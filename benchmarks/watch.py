@@ -1,7 +1,8 @@
-"""What watching costs, and whether it keeps calm: python benchmarks/watch.py cost [SERVERS] | calm [MINUTES].
+"""What watching costs, how soon it tells, whether it keeps calm: python benchmarks/watch.py cost [SERVERS] | told | calm.
 
-`cost` watches simulated servers under light traffic and reads the watcher's own processor time and memory. `calm` sends
-a pair long prompts, bursts and nothing in turn while every core is kept busy by something else, and counts what the
+`cost` watches simulated servers under light traffic and reads the watcher's own processor time and memory. `told` stops
+the decode's scheduler under traffic, and kills it, some times each, and reads when the watcher says so. `calm` sends a
+pair long prompts, bursts and nothing in turn while every core is kept busy by something else, and counts what the
 watcher calls hung: each is one too many, since nothing hangs. Simulated time is real time.
 """
 
@@ -12,17 +13,23 @@ import itertools
 import json
 import os
 import random
+import signal
+import statistics
 import subprocess
 import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import psutil
 from measuring import PDLAUNCH, own_home, table, timed
+
+from launcher.backends.processes import look
+from launcher.store import layout
 
 PROFILE = """\
 name: watched
@@ -39,7 +46,7 @@ router:
   port: {port}
   args: {{policy: round_robin, disable-retries: true, disable-circuit-breaker: true, request-timeout-secs: 600}}
 stop: {{drain: 5s, kill: 15s}}
-watch: {{on_hang: collect}}
+watch: {{on_hang: none}}
 backend: supervisord
 """
 PORT = 30097
@@ -52,6 +59,8 @@ def main() -> None:
     with own_home() as home:
         if what == "cost":
             cost(home, int(more[0]) if more else 24)
+        elif what == "told":
+            told(home, int(more[0]) if more else 5)
         else:
             calm(home, float(more[0]) if more else 30.0)
 
@@ -68,6 +77,49 @@ def cost(home: Path, servers: int) -> None:
         time.sleep(15)
         rows.append(measured(watching, "idle", 60))
     print(table(("servers", "traffic", "seconds", "of one core", "memory"), [(str(servers), *row) for row in rows]))
+
+
+def told(home: Path, times: int) -> None:
+    stop = threading.Event()
+    hung, died = [], []
+    with deployment(home, 2), watcher(home):
+        for n in range(4):
+            threading.Thread(target=chat, args=(stop, n), daemon=True).start()
+        for _ in range(times):
+            time.sleep(SETTLE + random.random() * 2)
+            pid = scheduler()
+            hung.append(until_said(home, "decode-0 hung:", partial(os.kill, pid, signal.SIGSTOP)))
+            until_said(home, "decode-0 recovered", partial(os.kill, pid, signal.SIGCONT))
+        for _ in range(min(times, 3)):  # as often as the supervisor starts it again
+            time.sleep(SETTLE + random.random() * 2)
+            died.append(until_said(home, "decode-0 died:", partial(os.kill, scheduler(), signal.SIGKILL)))
+            until_said(home, "decode-0 ready", lambda: None)
+        stop.set()
+    rows = [spread("SIGSTOP to hung", hung), spread("kill -9 to died", died)]
+    print(table(("from ... to", "times", "least", "median", "most"), rows))
+
+
+def spread(what: str, seconds: Sequence[float]) -> Sequence[str]:
+    figures = min(seconds), statistics.median(seconds), max(seconds)
+    return what, str(len(seconds)), *(f"{figure:.1f} s" for figure in figures)
+
+
+def scheduler() -> int:
+    """The scheduler process of the decode."""
+    procs = look(layout("watched").state).services["decode-0"]
+    return next(proc.pid for proc in procs if "scheduler" in " ".join(proc.cmdline))
+
+
+def until_said(home: Path, words: str, do: Callable[[], None]) -> float:
+    """Seconds from `do` to a new line of the story that holds `words`."""
+    log = home / "watch.log"
+    known, began = len(log.read_text()), time.monotonic()
+    do()
+    while words not in log.read_text()[known:]:
+        if time.monotonic() > began + 120:
+            raise TimeoutError(words)
+        time.sleep(0.02)
+    return time.monotonic() - began
 
 
 def measured(process: psutil.Process, what: str, seconds: float) -> Sequence[str]:

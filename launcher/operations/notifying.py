@@ -22,6 +22,11 @@ class Notifier:
             with contextlib.suppress(OSError):
                 self._socket.sendto(text.encode(), self._address)
 
+    def close(self) -> None:
+        """Close the socket."""
+        if self._socket is not None:
+            self._socket.close()
+
     def status(self, text: str) -> None:
         """One line of how we are, and the sign of life that the manager's watchdog waits for."""
         self(WATCHDOG=1, STATUS=text.replace("\n", " "))

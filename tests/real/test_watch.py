@@ -8,12 +8,16 @@ import signal
 import threading
 import time
 import urllib.request
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from launcher.engines import installed_cpu
 from launcher.operations.watch_state import Watched, read
+from launcher.shipped import shipped
 from launcher.store import Store, writer
 
 from ..deployments import Deployment, until
@@ -40,7 +44,7 @@ class Traffic:
         number = 0
         while not self._stop.is_set():
             number += 1
-            ids = [client * 1000 + number, *range(self._prompt)]
+            ids = [client + 10, number % 400, *(n % 400 for n in range(self._prompt))]  # a tiny vocabulary
             body = {"input_ids": ids, "sampling_params": {"max_new_tokens": self._tokens, "ignore_eos": True}}
             request = urllib.request.Request(self._url, json.dumps(body).encode(), {"Content-Type": "application/json"})
             try:
@@ -239,3 +243,42 @@ def test_once_gives_one_verdict(watched: Deployment) -> None:
     said = watched.pdlaunch("watch", "--json")
     assert (said.returncode, json.loads(said.stdout)["state"]) == (0, "idle")
     assert seen(watched.store) is None
+
+
+@pytest.fixture
+def real(
+    tmp_path: Path, free_port: Callable[[], int], installed_engines: Path, assigned_ports: None
+) -> Iterator[Deployment]:
+    """Real SGLang on CPU, watched as shipped."""
+    assert installed_cpu(installed_engines) is not None, "install it first: pdlaunch engine install cpu"
+    settings = yaml.safe_load((shipped("profiles") / "cpu-tiny.yaml").read_text())
+    settings |= {"name": "tiny", "ready": {"within": "10m"}, "backend": "supervisord"}
+    settings["prefill"] = {"port": free_port(), "nccl_port": free_port(), "bootstrap_port": free_port()}
+    settings["decode"] |= {"port": free_port(), "nccl_port": free_port()}
+    settings["router"]["port"] = free_port()
+    made = Deployment(tmp_path, settings)
+    yield made
+    made.end()
+
+
+@pytest.mark.timeout(900)
+def test_on_real_sglang(real: Deployment) -> None:
+    real.up()
+    traffic = Traffic(real, tokens=200)
+    until(lambda: traffic.answered, "an answer", seconds=120)
+    stopped = scheduler(real, "decode-0")
+    told(real, "generation 1: ")
+    os.kill(stopped, signal.SIGSTOP)
+    line = told(real, "decode-0 hung: ")
+    assert f"pid {stopped} (sglang::scheduler) is stopped" in line
+    told(real, "evidence: ")
+    stack = (evidence(real)[0] / "stacks" / f"decode-0-{stopped}.txt").read_text()
+    assert "event_loop" in stack or "py-spy failed" in stack
+    os.kill(stopped, signal.SIGCONT)
+    told(real, "decode-0 recovered after", seconds=120)
+    os.kill(stopped, signal.SIGKILL)
+    assert "decode-0 died" in told(real, f"its process {stopped} (sglang::scheduler) is gone")
+    told(real, "decode-0 started: pid", seconds=120)
+    told(real, "decode-0 ready", seconds=300)
+    traffic.end()
+    assert len(evidence(real)) == 1
