@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from launcher.cli import live_view, said_view
+from launcher.cli.shell_noise import in_a_line, is_noise
 
 if TYPE_CHECKING:
     from launcher.compare import Change, Difference, Setting
@@ -51,12 +52,14 @@ def _list(found: Diff) -> Iterator[str]:
     shown: dict[str, int] = {}
     explained = set()
     listed = []
-    for number, difference in enumerate(found.differences.found, 1):
+    noise = [difference for difference in found.differences.found if is_noise(difference)]
+    rest = [difference for difference in found.differences.found if difference not in noise]
+    for number, difference in enumerate(rest, 1):
         kind = difference.change.kind
         shown[kind] = shown.get(kind, 0) + 1
         if kind not in _MANY or shown[kind] <= MOST_SHOWN:
             listed.append((number, difference))
-    width = max(len(difference.change.subject) for _, difference in listed)
+    width = max((len(difference.change.subject) for _, difference in listed), default=0)
     for number, difference in listed:
         change = difference.change
         yield f"{number:>2} {change.subject:<{width}}  {_values(difference)}"
@@ -67,6 +70,8 @@ def _list(found: Diff) -> Iterator[str]:
         if difference.risk.name not in explained:
             explained.add(difference.risk.name)
             yield from said_view.wrapped(f"{difference.risk.name}: {difference.risk.why}")
+    if noise:
+        yield f"   and {in_a_line(noise)}; all of them: --json"
     for many in (name for name, count in shown.items() if name in _MANY and count > MOST_SHOWN):
         yield f"   and {shown[many] - MOST_SHOWN} more of {many}; all of them: --json"
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from launcher.cli import standing_view, watch_view
 from launcher.cli.output import duration, named, table
+from launcher.cli.shell_noise import in_a_line, is_noise
 
 if TYPE_CHECKING:
     from launcher.compare import Change, Difference
@@ -204,7 +206,7 @@ def way(found: Way) -> str:
     why = f', "{about.why}"' if about.why else ""
     lines = [f"to generation {found.generation.number} ({when(about.written.isoformat())}, {about.by}{why})"]
     lines += listed("served", [str(found.evidence)] if found.evidence else [])
-    lines += listed("comes back", [str(d.change) + _edit(d) for d in back.comes_back] or ["nothing: it is the same"])
+    lines += listed("comes back", _coming_back(back.comes_back))
     lines += listed("as it was", [", ".join(back.as_it_was)] if back.as_it_was else [])
     for beyond in back.beyond:
         lines += listed("cannot", [beyond.what, *([f"  {beyond.command}"] if beyond.command else [])])
@@ -217,6 +219,12 @@ def way(found: Way) -> str:
     lines += listed("restarts", [", ".join(found.move.start) or "nothing"])
     lines += listed("takes", [f"about {duration(found.eta)} to load"] if found.eta else [])
     return "\n".join(lines)
+
+
+def _coming_back(found: Sequence[Difference]) -> list[str]:
+    noise = [difference for difference in found if is_noise(difference)]
+    said = [str(d.change) + _edit(d) for d in found if d not in noise] + ([in_a_line(noise)] if noise else [])
+    return said or ["nothing: it is the same"]
 
 
 def listed(label: str, texts: list[str]) -> list[str]:
