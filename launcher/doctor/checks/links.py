@@ -123,7 +123,7 @@ CHECKS = (
     Check(
         "DR201",
         "each card has all its PCIe lanes, in a slot as fast as itself",
-        "local-inference-lab/rtx6kpro: links that fell to Gen1 or x8 halve prefill",
+        "https://github.com/local-inference-lab/rtx6kpro: links that fell to Gen1 (daily summary 2026-04-14)",
         link,
         with_cards_that_answer,
     ),

@@ -13,6 +13,8 @@ from launcher.plan.model import Service
 
 _LITTLE = 1 << 30
 """Bytes. A desktop or a monitoring agent takes less; an engine that was left behind takes far more."""
+_BALANCE = 0.9
+"""Of the free memory of a server's best card, which each of the others must have (0.5.23, distributed/bootstrap.py)."""
 _DRIVERS_OWN = 2 << 30
 """Bytes that a card may be short of without a process: the driver keeps some for itself."""
 
@@ -68,37 +70,34 @@ def _held(facts: Facts, pid: int, places: list[tuple[Card, int | None]]) -> Find
 
 
 def room(facts: Facts) -> Iterator[Finding]:
-    """What is free is what the server's share of memory asks for."""
-    short = False
-    for server in facts.servers:
-        share = _share(server)
-        for card in (card for card in facts.present if card.index in server.gpus):
-            if card.free is None or card.memory is None or share is None or _hidden(card, facts):
-                continue
-            ours = sum(p.memory or 0 for p in card.processes if p.pid in facts.ours)
-            if card.free + ours < share * card.memory:
-                short = True
-                text = (
-                    f"{server.name} takes {share:g} of GPU {card.index}, {size(share * card.memory)}, "
-                    f"and {size(card.free + ours)} of {size(card.memory)} are free"
-                )
-                yield Finding(
-                    "blocker", "DR106", text, "free the card first (DR105); the fraction is not what is wrong"
-                )
-    if not short and facts.present:
+    """The cards of a server have as much free as each other, and nearly all that they have."""
+    objections = [finding for server in facts.servers for finding in _short(server, facts)]
+    yield from objections
+    if facts.present and not objections:
         free = min(card.free or 0 for card in facts.present)
         yield Finding("ok", "DR106", f"at least {size(free)} are free on each card")
 
 
-def _share(server: Service) -> float | None:
-    """``--mem-fraction-static``, where the profile says it; the engine's own is below 0.9."""
-    words = server.words()
-    if "--mem-fraction-static" not in words[:-1]:
-        return None
-    try:
-        return float(words[words.index("--mem-fraction-static") + 1])
-    except ValueError:
-        return None
+def _short(server: Service, facts: Facts) -> Iterator[Finding]:
+    cards = [card for card in facts.present if card.index in server.gpus and not _hidden(card, facts)]
+    free = {card: card.free + _own(card, facts) for card in cards if card.free is not None}
+    if not free:
+        return
+    least, most = min(free, key=lambda card: free[card]), max(free.values())
+    has = f"{server.name}: GPU {least.index} has {size(free[least])} free"
+    if free[least] < _BALANCE * most:
+        text = f"{has}, another one {size(most)}: SGLang refuses cards that differ by more than a tenth"
+        yield Finding("blocker", "DR106", text, "free the card first (DR105); the memory fraction is not what is wrong")
+    elif least.memory and free[least] < _BALANCE * least.memory:
+        text = f"{has} of {size(least.memory)}: SGLang takes its fraction of what is free, so the KV pool shrinks"
+        yield Finding(
+            "warning", "DR106", text, "free the cards first (DR105); the memory fraction is not what is wrong"
+        )
+
+
+def _own(card: Card, facts: Facts) -> int:
+    """Bytes that this deployment holds there, and gives back before it starts again."""
+    return sum(process.memory or 0 for process in card.processes if process.pid in facts.ours)
 
 
 def shared(facts: Facts) -> Iterator[Finding]:
@@ -134,8 +133,8 @@ CHECKS = (
     ),
     Check(
         "DR106",
-        "what is free suffices for --mem-fraction-static",
-        "SGLang takes that share of the whole card, not of what is free",
+        "the cards of a server have as much free as each other, and nearly all that they have",
+        "SGLang 0.5.23, distributed/bootstrap.py:442 (balance), mem_cache/kv_cache_configurator.py:3007 (pool)",
         room,
         with_cards_that_answer,
         before_up=True,

@@ -107,6 +107,7 @@ def test_the_worst_comes_first_and_a_blocker_is_exit_1(shell: Shell, nvml: Nvml,
     assert [line[:15] for line in lines if "DR" in line[:15]] == [
         "blocker  DR101 ",
         "blocker  DR105 ",
+        "blocker  DR106 ",
         "warning  DR113 ",
         "warning  DR201 ",
         "warning  DR203 ",

@@ -60,11 +60,11 @@ CARDS = Cards(
 
 def a_service(name: str, gpus: tuple[int, ...] = (), port: int = 31000, **env: str) -> Service:
     role: RoleName = "router" if name == "router" else "prefill" if name.startswith("prefill") else "decode"
-    words = [("/opt/sglang/venv/bin/python", "-m", "sglang.launch_server"), ("--mem-fraction-static", "0.85")]
+    program = Argument(words=("/opt/sglang/venv/bin/python", "-m", "sglang.launch_server"), origin=WRITTEN)
     return Service(
         name=name,
         role=role,
-        argv=tuple(Argument(words=w, origin=WRITTEN) for w in (words[:1] if role == "router" else words)),
+        argv=(program,),
         env=tuple(Variable(name=n, value=v, origin=WRITTEN) for n, v in env.items()),
         gpus=gpus,
         host="127.0.0.1",

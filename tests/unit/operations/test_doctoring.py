@@ -14,12 +14,12 @@ from launcher.observe.folders import Folder
 from launcher.operations import gathering
 from launcher.operations.doctoring import doctor, examine_card, require_healthy
 from launcher.operations.receipts import keep_receipt
-from launcher.plan.model import Argument, EngineUse, Plan, Service
+from launcher.plan.model import EngineUse, Plan, Service
 from launcher.profile.model import Waiver
 from launcher.store import Store
 
 from ...nvml import Nvml
-from ..store.making import WRITTEN, a_plan, a_service, a_store
+from ..store.making import a_plan, a_service, a_store
 
 TOOLS = {"nvcc": "/x/nvcc", "ninja": "/x/ninja"}
 
@@ -32,15 +32,7 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     (tmp_path / "model").mkdir()
     for name in ("config.json", "tokenizer.json"):
         (tmp_path / "model" / name).write_text("{}")
-    server: Service = a_service("aggregated-0").model_copy(
-        update={
-            "gpus": (4, 5),
-            "argv": (
-                *a_service("aggregated-0").argv,
-                Argument(words=("--mem-fraction-static", "0.85"), origin=WRITTEN),
-            ),
-        }
-    )
+    server: Service = a_service("aggregated-0").model_copy(update={"gpus": (4, 5)})
     return a_plan(server).model_copy(
         update={
             "engine": EngineUse(kind="sglang", version="0.5.23"),
@@ -72,7 +64,7 @@ def test_all_that_is_in_the_way_is_said_at_once_each_with_its_fix(plan: Plan, st
     said = refusal(plan, store)
     assert "DR107  GPU 4 is cut into MIG slices" in said
     assert "DR105  GPU 5: 58.6 GiB of pid 4194999, which cannot be seen from here" in said
-    assert "DR106  aggregated-0 takes 0.85 of GPU 5" in said
+    assert "DR106  aggregated-0: GPU 5 has 36.5 GiB free, another one 95.1 GiB" in said
     assert said.count("  fix  ") == 3
 
 
