@@ -66,6 +66,49 @@ def test_a_change_restarts_what_differs_and_rollback_takes_it_back(box: Box, pd:
     assert "generations/1/" in box.systemctl("cat", unit(pd, "decode-0"))
 
 
+def test_activate_takes_it_back_without_pdlaunch(box: Box, pd: Deployment) -> None:
+    box.pdlaunch("up", pd.profile)
+    box.pdlaunch("up", pd.env("decode", PDLAUNCH_SIM_TOKEN_MS="2").profile)
+    prefill, decode = box.pid(unit(pd, "prefill-0")), box.pid(unit(pd, "decode-0"))
+    script = pd.store.layout.generation(1) / "activate"
+    done = box.run("env", "-i", "PATH=/usr/bin:/bin", script)
+    assert done.stdout.splitlines()[-1] == "back: generation 1 runs"
+    assert box.pid(unit(pd, "prefill-0")) == prefill
+    assert box.pid(unit(pd, "decode-0")) != decode
+    seen = json.loads(box.pdlaunch("status", "--json").stdout)
+    assert (seen["state"], seen["generation"], seen["drift"], seen["remark"]) == ("ok", 1, [], None)
+    box.reboot()
+    until(lambda: state(box) == "ok", "generation 1 comes back", seconds=60)
+    assert json.loads(box.pdlaunch("status", "--json").stdout)["generation"] == 1
+
+
+def test_a_deployment_that_moves_to_another_backend_leaves_nothing_behind(box: Box, one: Deployment) -> None:
+    box.pdlaunch("up", one.profile, "--backend", "supervisord")
+    assert box.active() == set()
+    box.pdlaunch("up", one.profile)
+    box.until_active("pd-one.target")
+    assert state(box) == "ok"
+    assert box.run("pgrep", "-f", "supervisor.supervisord", check=False).stdout == ""
+
+    box.pdlaunch("up", one.profile, "--backend", "supervisord")
+    assert state(box) == "ok"
+    assert box.active() == set()
+    box.reboot()
+    assert box.active() == set()
+    assert state(box) == "failed"  # nothing starts supervisord at boot, and `status` says that it ended
+    box.pdlaunch("down")
+
+
+def test_down_also_ends_what_no_generation_tells_of_any_more(box: Box, one: Deployment) -> None:
+    box.pdlaunch("up", one.profile)
+    plan = one.store.layout.generation(1) / "plan.json"
+    box.run("sh", "-c", f"chmod u+w {plan} && echo broken > {plan}")
+    box.pdlaunch("down")
+    assert box.active() == set()
+    box.reboot()
+    assert box.active() == set()
+
+
 def test_what_dies_is_started_again_up_to_a_limit(box: Box, one: Deployment) -> None:
     one.settings["restart"]["within"] = "10m"
     box.pdlaunch("up", one.profile)
