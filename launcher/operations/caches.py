@@ -29,6 +29,7 @@ def _make(folder: Path, top: Path, user: str | None) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for path in missing:
         _own(path, user)
+    _give(folder, user)  # also what root's own servers had written, before the profile named a user
 
 
 def _give(tree: Path, user: str | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from launcher.compare import Change, SaidOfValue, Side, differences, judge_of, said_of
+from launcher.compare import Change, SaidOfValue, Setting, Side, differences, judge_of, said_of
 from launcher.compare.scope import fold
 from launcher.compare.settings import settings_of
 from launcher.errors import InputError, PdlaunchError
@@ -72,7 +72,7 @@ def _objections(side: Side, known: Catalogue) -> Iterator[Objection]:
         Change(kind, name, (service.name,), service.name, None, setting)
         for service in side.plan.services
         for (kind, name), setting in settings_of(service).items()
-        if kind in ("args", "env")
+        if kind in ("args", "env") and _written(setting)
     ]
     found = []
     for change in fold(single, roles):
@@ -80,6 +80,12 @@ def _objections(side: Side, known: Catalogue) -> Iterator[Objection]:
         if said and said.after and said.after.alarm < _ALARMED:
             found.append((said.after.alarm, _objection(change, said.after, said.hazard)))
     return (objection for _, objection in sorted(found, key=lambda each: (each[0], each[1].subject)))
+
+
+def _written(setting: Setting) -> bool:
+    """Whether somebody wrote this value, rather than another key from which pdlaunch makes it."""
+    origin = setting.origin
+    return origin is None or origin.kind == "adopted" or (origin.kind == "profile" and origin.note is None)
 
 
 def _objection(change: Change, value: SaidOfValue, hazard: str | None) -> Objection:

@@ -49,9 +49,10 @@ def router(context: Context, spec: Router) -> Service:
 
 def _startup(context: Context, settings: Merged) -> list[Argument]:
     """The router starts beside its workers: it looks for them each second (by itself every 30) as long as `up` does."""
+    within = context.origin("ready", "within").model_copy(update={"note": "ready.within"})
     wanted = {
         "worker-startup-check-interval": ("1", OWN),
-        "worker-startup-timeout-secs": (str(ceil(context.profile.ready.within)), context.origin("ready", "within")),
+        "worker-startup-timeout-secs": (str(ceil(context.profile.ready.within)), within),
     }
     return [
         Argument(words=(f"--{flag}", value), origin=origin)

@@ -29,7 +29,7 @@ argv=(
   --prometheus-host 127.0.0.1                                                   # pdlaunch
   --prometheus-port 31020                                                       # pdlaunch
   --worker-startup-check-interval 1                                             # pdlaunch
-  --worker-startup-timeout-secs 300                                             # cpu-tiny.yaml:41
+  --worker-startup-timeout-secs 300                                             # cpu-tiny.yaml:41  ready.within
   --policy round_robin                                                          # cpu-tiny.yaml:33
   --disable-circuit-breaker                                                     # cpu-tiny.yaml:34
   --disable-retries                                                             # cpu-tiny.yaml:35

@@ -27,7 +27,7 @@ argv=(
   --prometheus-host 127.0.0.1                                 # pdlaunch
   --prometheus-port 31010                                     # pdlaunch
   --worker-startup-check-interval 1                           # pdlaunch
-  --worker-startup-timeout-secs 1800                          # dsv4-flash-aggregated.yaml:64
+  --worker-startup-timeout-secs 1800                          # dsv4-flash-aggregated.yaml:64  ready.within
   --policy round_robin                                        # dsv4-flash-aggregated.yaml:52
   --request-timeout-secs 3600                                 # dsv4-flash-aggregated.yaml:53
   --health-check-interval-secs 10                             # dsv4-flash-aggregated.yaml:54

@@ -29,7 +29,7 @@ argv=(
   --prometheus-host 127.0.0.1                                 # pdlaunch
   --prometheus-port 31020                                     # pdlaunch
   --worker-startup-check-interval 1                           # pdlaunch
-  --worker-startup-timeout-secs 1800                          # dsv4-flash.yaml:80
+  --worker-startup-timeout-secs 1800                          # dsv4-flash.yaml:80  ready.within
   --policy round_robin                                        # dsv4-flash.yaml:68
   --request-timeout-secs 3600                                 # dsv4-flash.yaml:69
   --health-check-interval-secs 10                             # dsv4-flash.yaml:70

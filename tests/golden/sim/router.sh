@@ -29,7 +29,7 @@ argv=(
   --prometheus-host 127.0.0.1                                                   # pdlaunch
   --prometheus-port 31020                                                       # pdlaunch
   --worker-startup-check-interval 1                                             # pdlaunch
-  --worker-startup-timeout-secs 60                                              # sim.yaml:23
+  --worker-startup-timeout-secs 60                                              # sim.yaml:23  ready.within
   --policy round_robin                                                          # sim.yaml:18
   --disable-circuit-breaker                                                     # sim.yaml:19
   --disable-retries                                                             # sim.yaml:20

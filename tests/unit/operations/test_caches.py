@@ -39,6 +39,19 @@ def test_what_root_makes_for_another_user_is_that_user_s(tmp_path: Path, monkeyp
     nobody = pwd.getpwnam("nobody")
     assert {path for path, _, _ in given} == {layout.cache / "key", layout.cache / "key/jit"}
     assert {(uid, gid) for _, uid, gid in given} == {(nobody.pw_uid, nobody.pw_gid)}
+
+
+def test_what_another_had_written_before_is_given_too_and_only_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layout, given = a_layout(tmp_path), set[Path]()
+    prepare_caches(a_plan(with_cache()), layout)
+    kernel = layout.cache / "key/jit/kernel.so"
+    kernel.touch()
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(os, "chown", lambda path, *_: given.add(Path(path)))
+    prepare_caches(a_plan(with_cache("nobody" if os.getuid() != pwd.getpwnam("nobody").pw_uid else "root")), layout)
+    assert given == {kernel.parent, kernel}
     given.clear()
-    prepare_caches(a_plan(with_cache("nobody")), layout)
-    assert given == []
+    prepare_caches(a_plan(with_cache(pwd.getpwuid(os.getuid()).pw_name)), layout)
+    assert given == set()

@@ -10,7 +10,7 @@ import pytest
 
 from launcher.cli import standing_view
 from launcher.operations.standing import Standing, standing
-from launcher.plan import Plan
+from launcher.plan import Argument, Origin, Plan
 from launcher.profile import Waiver
 from launcher.render.bundle import Bundle
 from launcher.store import Generation, Store, give_name, layout
@@ -102,3 +102,13 @@ def test_a_broken_catalogue_of_the_site_hides_no_status(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     allowed = waiver(f"decode.env.{NOON}=512")
     assert standing(store, commit(store, made({NOON: "512"}, allowed))) == Standing(waivers=(allowed,))
+
+
+def test_nobody_objects_to_what_pdlaunch_makes_of_another_key(store: Store) -> None:
+    found = made({})
+    router = found.services[-1]
+    origin = Origin(kind="profile", file="pd.yaml", line=7, note="ready.within")
+    startup = Argument(words=("--worker-startup-timeout-secs", "60"), origin=origin)
+    router = router.model_copy(update={"argv": (*router.argv, startup)})
+    found = found.model_copy(update={"services": (*found.services[:-1], router)})
+    assert standing(store, commit(store, found)).objections == ()

@@ -93,7 +93,7 @@ def test_how_the_router_waits_for_its_workers_follows_ready_and_can_be_written(t
     text = SIX + "ready: {within: 90s}\n"
     found = service(planned(tmp_path, text), "router")
     by_name = {a.words[0]: (a.words[1:], str(a.origin)) for a in found.argv[1:]}
-    assert by_name["--worker-startup-timeout-secs"] == (("90",), "six.yaml:7")
+    assert by_name["--worker-startup-timeout-secs"] == (("90",), "six.yaml:7  ready.within")
     text = text.replace("port: 8000", "port: 8000, args: {worker-startup-timeout-secs: 7}")
     assert service(planned(tmp_path, text), "router").words()[-2:] == ("--worker-startup-timeout-secs", "7")
 
