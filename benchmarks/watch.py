@@ -1,4 +1,4 @@
-"""What watching costs, how soon it tells, whether it keeps calm: python benchmarks/watch.py cost [SERVERS] | told | calm.
+"""What watching costs, how soon it tells, whether it keeps calm: benchmarks/watch.py cost [SERVERS] | told | calm.
 
 `cost` watches simulated servers under light traffic and reads the watcher's own processor time and memory. `told` stops
 the decode's scheduler under traffic, and kills it, some times each, and reads when the watcher says so. `calm` sends a
