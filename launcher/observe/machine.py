@@ -7,9 +7,12 @@ import pwd
 import re
 import sys
 from pathlib import Path
+from typing import get_args
 
 from launcher.backends.systemd.systemctl import manager
+from launcher.errors import InputError
 from launcher.plan.facts import DEFAULT_EPHEMERAL, MachineFacts
+from launcher.plan.model import BackendName
 
 _NVIDIA = Path("/proc/driver/nvidia")
 
@@ -48,6 +51,8 @@ def has_systemd() -> bool:
     A user's own manager ends with the last login unless the user lingers (loginctl(1)): what serves must not.
     """
     if chosen := os.environ.get("PDLAUNCH_BACKEND"):
+        if chosen not in get_args(BackendName):
+            raise InputError(f"PDLAUNCH_BACKEND={chosen} is none of {', '.join(get_args(BackendName))}")
         return chosen == "systemd"
     systemctl = manager()
     return systemctl.reachable and (not systemctl.user or systemctl.lingers)

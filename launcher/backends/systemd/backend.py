@@ -61,7 +61,11 @@ class Systemd:
     def install(self, generation: Path) -> None:
         """Put the units of `generation` in place, and have systemd read them."""
         self.require()
-        if placing.place(self._systemctl.units, self._placed(generation, self._command), self._layout):
+        units = self._placed(generation, self._command)
+        changed = placing.place(self._systemctl.units, units, self._layout)
+        # Who was killed after placing them has left systemd with what it had read before.
+        shown = {} if changed else self._systemctl.show(units, ["NeedDaemonReload"])
+        if changed or any(info.get("NeedDaemonReload") == "yes" for info in shown.values()):
             self._systemctl("daemon-reload")
 
     def start(self, names: Collection[str]) -> None:

@@ -67,5 +67,9 @@ def see(layout: Layout, systemctl: Systemctl, installed: Collection[str]) -> Sce
     names = dict.fromkeys((*installed, *(n for n in table.services if n != SUPERVISOR)))
     units = {service_unit(layout.deployment, name): name for name in names}
     infos = systemctl.show(units, PROPERTIES) if systemctl.reachable else {}
-    loaded = {units[unit]: info for unit, info in infos.items() if info.get("LoadState") == "loaded" and unit in units}
-    return Scene(layout.deployment, table, loaded)
+    return Scene(layout.deployment, table, {units[name]: info for name, info in infos.items() if _known(info)})
+
+
+def _known(info: Mapping[str, str]) -> bool:
+    """Whether there is such a unit; one whose file was removed may still run."""
+    return info.get("LoadState") == "loaded" or info.get("ActiveState", "inactive") != "inactive"

@@ -109,6 +109,20 @@ def test_an_up_that_is_killed(box: Box, turning: Iterator[Deployment]) -> None:
         serves(box, deployment.store.numbers()[-1])
 
 
+def test_units_that_were_placed_and_not_read_are_read_by_the_next(box: Box, one: Deployment) -> None:
+    """Killed between the last file and the reload: what systemd still knows is another generation's script."""
+    name = "pd-one-aggregated-0.service"
+    box.pdlaunch("up", one.profile)
+    box.systemctl("kill", "--signal=KILL", name)  # it stays loaded: it is waiting to be started again
+    edited = box.folder / "keep/units" / name
+    edited.write_text(edited.read_text().replace("/generations/1/", "/generations/2/"))
+    box.systemctl("daemon-reload")
+    edited.write_text(edited.read_text().replace("/generations/2/", "/generations/1/"))
+    assert box.show(name, "NeedDaemonReload") == "yes"
+    box.pdlaunch("restart")
+    assert "/generations/1/aggregated-0.sh" in box.show(name, "ExecStart")
+
+
 def test_an_up_to_be_confirmed_that_is_killed_never_boots(box: Box, turning: Iterator[Deployment]) -> None:
     box.pdlaunch("up", next(turning).profile)
     total = killed(box, 0, "up-confirm", str(next(turning).profile))
