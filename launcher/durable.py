@@ -46,10 +46,10 @@ def _put(path: Path, temporary: Path, content: bytes, mode: int) -> None:
     temporary.unlink(missing_ok=True)
     try:
         write(temporary, content, mode)
+        temporary.rename(path)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
-    temporary.rename(path)
     sync_folder(path.parent)
 
 
