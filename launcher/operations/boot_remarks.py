@@ -20,9 +20,10 @@ def about_boot(plan: Plan, store: Store) -> tuple[str | None, str | None]:
     if plan.backend != "systemd":
         return None, None
     if (left := unconfirmed(store.layout)) is not None:
-        return f"generation {left.generation} was not confirmed: a boot brought generation {current} back", None
+        return f"generation {left.generation} was left before it was confirmed; generation {current} stays", None
     after = boots(store.layout)
     if after == current or (after is None and old_units_start(store)):
         return None, None
     would = f"generation {after}" if after is not None else "nothing"
-    return f"a boot would bring back {would}: an interrupted command came to all but that", f"pdlaunch restart{name}"
+    said = f"a boot would bring back {would}: an interrupted command came to all but that"
+    return said, "pdlaunch up PROFILE settles that, and restarts only what differs"

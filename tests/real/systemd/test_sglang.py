@@ -16,7 +16,7 @@ from launcher.shipped import shipped
 from ...deployments import Deployment, until
 from .box import Box
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(1800)]
 
 PREFILL, DECODE, ROUTER = (f"pd-tiny-{name}.service" for name in ("prefill-0", "decode-0", "router"))
 LOADING = 240.0
