@@ -10,8 +10,10 @@ import urllib.request
 
 import pytest
 
+from launcher.cli.views import proposal
 from launcher.errors import BusyError, PdlaunchError, ProbeFailedError, ReturnedError
 from launcher.operations.events import silent
+from launcher.operations.planning import propose
 from launcher.operations.restart import restart
 from launcher.operations.rollback import rollback
 
@@ -179,10 +181,10 @@ def test_the_aggregated_twin_takes_the_place_and_gives_it_back(pd: Deployment, r
     request.addfinalizer(twin.end)
     with pytest.raises(BusyError, match="held by pd"):
         twin.up()
-    said = twin.pdlaunch("plan", str(twin.profile))
-    assert "\nin the way\n  port-" in said.stdout
-    assert " held by pd (root, since " in said.stdout
-    assert said.stdout.endswith("); up --replace stops it\n")
+    said = proposal(propose(twin.profile))
+    assert "\nin the way\n  port-" in said
+    assert " held by pd (root, since " in said
+    assert said.endswith("); up --replace stops it")
     twin.up(replace=True)
     assert (twin.state, pd.state) == ("ok", "stopped")
     assert ask(twin)["choices"]
