@@ -93,13 +93,15 @@ def differences(before: Side, after: Side, judge: Judge = risk_of) -> Difference
     }
     explained = settings or of_plan or records["source"]  # a script names the snapshot that it runs
     files = () if explained else record_changes("file", before.bundle, after.bundle)
-    found = [*settings, *of_plan, *(c for part in (*records.values(), files) for c in part or ())]
+    every = [*settings, *of_plan, *(c for part in (*records.values(), files) for c in part or ())]
+    found = _each_once([Difference(change, judge(change)) for change in every])
+    kinds = {difference.change.kind for difference in found}
     unknown = [kind for kind, part in (*records.items(), ("file", files)) if part is None]
     return Differences(
         before,
         after,
-        _ranked([Difference(c, judge(c)) for c in found], before, after),
-        _unchanged({c.kind for c in found} | set(unknown) | ({"file"} if found else set())),
+        _ranked(found, before, after),
+        _unchanged(kinds | set(unknown) | ({"file"} if found else set())),
         tuple(_AREAS[kind] for kind in unknown),
     )
 
@@ -108,6 +110,13 @@ def _readers(roles: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
     """The services that run the source: all but the router."""
     names = tuple(sorted(name for name, role in roles.items() if role != "router"))
     return names, scope(names, roles)
+
+
+def _each_once(found: list[Difference]) -> list[Difference]:
+    """Without the waivers that came or went with a value: they are told with it."""
+    said = [difference.risk.said for difference in found if difference.risk.said]
+    told = {f"allow {v.waiver.what}" for s in said for v in (s.before, s.after) if v and v.waiver}
+    return [d for d in found if d.change.name not in told or (d.change.before and d.change.after)]
 
 
 def _ranked(found: list[Difference], before: Side, after: Side) -> tuple[Difference, ...]:

@@ -113,3 +113,14 @@ def test_of_a_simulators_settings_the_catalogue_is_quoted_and_raises_no_alarm() 
     (one,) = found(decode(engine=engine), decode({NOON: "512"}, engine=engine))
     assert one.risk.said
     assert (one.risk.alarm, one.risk.said.after) == (2, None)
+
+
+def test_a_waiver_that_comes_with_its_value_is_told_with_it() -> None:
+    def waiver(why: str) -> Waiver:
+        return Waiver(what=f"decode.env.{NOON}=512", why=why, by="anna", until=dt.date(2027, 1, 1))
+
+    noon, evening = decode(), decode({NOON: "512"}, allowed=(waiver("tried"),))
+    later = decode({NOON: "512"}, allowed=(waiver("kept"),))
+    assert [d.change.subject for d in found(noon, evening)] == [f"decode.env {NOON}"]
+    assert [d.change.subject for d in found(evening, noon)] == [f"decode.env {NOON}"]
+    assert [d.change.subject for d in found(evening, later)] == [f"allow decode.env.{NOON}=512"]
