@@ -9,7 +9,7 @@ from typing import Any
 
 from launcher.lock.model import SCHEMA, About, Intent, Lock
 from launcher.lock.origins import compact, expand, match
-from launcher.lock.validating import require_end, require_schema, validated
+from launcher.lock.validating import as_old, require_end, require_schema, validated
 from launcher.lock.yaml_reading import Place, load, refused
 from launcher.lock.yaml_writing import Flow, dump
 
@@ -84,7 +84,7 @@ def from_yaml(text: str, where: Path | str) -> Lock:
     _compare(intent, written, where)
     lock = Lock(intent=intent, about=validated(About, about, lines, where, ("about",)))
     match(lock, where)
-    if document(lock) != whole:  # a default that was left out, a number in another spelling
+    if as_old(document(lock), whole) != whole:  # a number in another spelling
         raise refused(where, "was cut short or edited: it is not as pdlaunch writes it")
     return lock
 

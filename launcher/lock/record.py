@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from launcher.frozen import Frozen
 from launcher.lock import digests
-from launcher.lock.validating import require_end, require_schema, validated
+from launcher.lock.validating import as_old, require_end, require_schema, validated
 from launcher.lock.yaml_reading import load, refused
 from launcher.lock.yaml_writing import dump
 
@@ -81,6 +81,6 @@ class Record(Frozen):
         for name, actual in record.digests.items():
             if not isinstance(said, dict) or said.get(name) != actual:
                 raise refused(where, f"{name} was edited: its digest is {actual}, and another one stands there")
-        if digest != record.digest or record.document() != whole:
+        if digest != record.digest or as_old(record.document(), whole) != whole:
             raise refused(where, "was cut short or edited: it is not as pdlaunch writes it")
         return record

@@ -53,3 +53,15 @@ def validated(
         line = next((lines[place[:n]] for n in range(len(place), 0, -1) if place[:n] in lines), None)
         name = ".".join(map(str, place))
         raise refused(where, f"was cut short or edited: {name}: {in_our_words(first)}", line) from None
+
+
+def as_old(written: Any, found: Any) -> Any:
+    """`written` without the keys that `found` lacks: an older pdlaunch did not know them, and they are defaults.
+
+    Their digests are those of values, so that nothing else can hide behind a key that is not there.
+    """
+    if isinstance(written, Mapping) and isinstance(found, Mapping):
+        return {key: as_old(value, found[key]) for key, value in written.items() if key in found}
+    if isinstance(written, list | tuple) and isinstance(found, list) and len(written) == len(found):
+        return [as_old(*pair) for pair in zip(written, found, strict=True)]
+    return written
