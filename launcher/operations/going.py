@@ -19,7 +19,7 @@ from launcher.operations.caches import prepare_caches
 from launcher.operations.driving import stop_others
 from launcher.operations.events import Event, Report
 from launcher.operations.handover import release_units
-from launcher.operations.loading import Loading, Watch, ready
+from launcher.operations.loading import Loading, StartFailedError, Watch, ready
 from launcher.operations.log_sources import new_lines
 from launcher.operations.moving import Move
 from launcher.operations.noting import Note, is_full, noted
@@ -85,7 +85,7 @@ def go(
         watch = Watch([*loadings, *_not_ready(plan, found.keep, lines)], backend, store.layout, report, etas(store))
         watch.until_loaded(deadline)
         loaded = time.monotonic()
-        verify_owners(plan, running(store.layout.state))
+        _verify_owners(plan, watch, store)
         proven = _prove(plan, watch, deadline, report)
     report(Event("ready", f"{len(services)} started, {len(found.keep)} left alone", seconds=time.monotonic() - loaded))
     noted(report, lambda: _record(store, generation, proven, loadings, by=by, why=why))
@@ -141,6 +141,15 @@ def _not_ready(plan: Plan, kept: Collection[str], lines: Mapping[str, Lines]) ->
 
 def _services(plan: Plan, names: Collection[str]) -> list[Service]:
     return [service for service in plan.services if service.name in names]
+
+
+def _verify_owners(plan: Plan, watch: Watch, store: Store) -> None:
+    """As `verify_owners`; where a server has just died, that is what is wrong with its port."""
+    try:
+        verify_owners(plan, running(store.layout.state))
+    except StartFailedError:
+        watch.a_moment_longer(_AFTERMATH)
+        raise
 
 
 def _prove(plan: Plan, watch: Watch, deadline: float, report: Report) -> Proven:
