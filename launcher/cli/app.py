@@ -15,8 +15,8 @@ from launcher.cli.generation_words import Command
 from launcher.cli.output import note, print_error
 from launcher.errors import PdlaunchError
 from launcher.operations.interrupts import Interrupted
-from launcher.patience import listening
 from launcher.operations.subject import is_about
+from launcher.patience import listening
 
 Commands: TypeAlias = Mapping[str, Callable[..., int]]
 

@@ -37,9 +37,7 @@ SIX = "name: x\nmodel: /m\nengine: {venv: /v}\nprefill: {gpus: 0-3}\ndecode: {gp
 
 
 def test_the_shipped_one_is_current() -> None:
-    assert SHIPPED.read_text(encoding="utf-8") == schema_text(), (
-        "run: pdlaunch schema > docs/profile.schema.json"
-    )
+    assert SHIPPED.read_text(encoding="utf-8") == schema_text(), "run: pdlaunch schema > docs/profile.schema.json"
     assert json.loads(schema_text()) == schema()
 
 
