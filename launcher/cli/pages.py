@@ -49,7 +49,7 @@ def first_page() -> str:
         names = [*commands, *NESTED] if title == "Set-up" else list(commands)
         lines += [f"  {name:<10} {_first_sentence(command.commands[name])}" for name in names]
     lines += ["", "pdlaunch COMMAND --help shows a command's options. Start: pdlaunch up PROFILE"]
-    lines += ["Completion on TAB: eval \"$(pdlaunch --show-completion bash)\", or zsh, or fish", ""]
+    lines += ['Completion on TAB: eval "$(pdlaunch --show-completion bash)", or zsh, or fish', ""]
     return "\n".join(lines)
 
 
