@@ -75,8 +75,7 @@ def test_what_breaks_comes_back_and_what_is_not_confirmed_does_not(box: Box, tin
     assert "too late: generation 2 was" in box.pdlaunch("confirm", check=False).stderr
 
     # The router is started again a few times, then left; a person's restart counts anew.
-    tries = tiny.settings["restart"]["tries"]
-    for _ in range(tries + 1):
+    for _ in range(tiny.settings["restart"]["tries"] + 1):
         box.run("kill", "-9", str(until(lambda: box.pid(ROUTER), "the router runs")))
         until(lambda: box.pid(ROUTER) == 0, "it is gone")
     until(lambda: box.show(ROUTER, "ActiveState") == "failed", "it is left as it is")

@@ -130,7 +130,7 @@ def test_the_order_of_its_steps(machine: Machine) -> None:
         "daemon-reload",
         "reset-failed --",
         "start pd-dsv4-flash.target",
-        "--quiet enable",
+        "--quiet is-enabled",  # and enabled where it is not
     ]
     assert done.stdout.endswith("back: generation 1 runs\n")
     assert machine.current() == "1\n"
