@@ -6,16 +6,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from launcher.compare import Change, Differences, Judge, Risk, Side, differences, judge_of, patch, risk_of
 from launcher.errors import InputError, PdlaunchError
 from launcher.knobs.catalogue import catalogue
 from launcher.operations.blaming import blame, touched_between
 from launcher.operations.checkouts import Checkout, checkout
-from launcher.operations.drifting import Seen, look_closer, processes
 from launcher.operations.selecting import select
 from launcher.operations.sides import Given, is_file, of_file, of_generation
 from launcher.store import About, Generation, Store, cache_dir
+
+if TYPE_CHECKING:
+    from launcher.operations.drifting import Seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,8 @@ def diff_live(before: str | None, *, deployment: str | None = None) -> Diff:
 
     Raises InputError where nothing was started yet.
     """
+    from launcher.operations.drifting import look_closer
+
     of_file = _deployment(Path(before)) if before is not None and is_file(before) else None
     store = select(deployment or of_file)
     new = _current(store)
@@ -83,6 +88,8 @@ def _compared(old: Given, new: Given, store: Store | None) -> Diff:
     if store is None or new.generation is None:
         return diff
     if new.generation.number == current:
+        from launcher.operations.drifting import processes  # two files are compared without looking at what runs
+
         diff = replace(diff, running=processes(store))
     if old.generation is None:
         return diff

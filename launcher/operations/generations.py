@@ -11,7 +11,6 @@ import re
 from dataclasses import dataclass
 
 from launcher.errors import InputError
-from launcher.operations.evidence import good_of
 from launcher.operations.timeline import at, spans
 from launcher.store import Store
 from launcher.store.names import named
@@ -98,6 +97,8 @@ def served_before(store: Store) -> list[int]:
 
 
 def _good(store: Store, now: dt.datetime) -> Meant:
+    from launcher.operations.evidence import good_of
+
     found = good_of(store, now=now)
     if found is None:
         raise InputError("no generation has served an hour of traffic yet without a hang", hint="pdlaunch history")
