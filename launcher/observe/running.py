@@ -48,3 +48,11 @@ def _digest(pid: int) -> str | None:
         return None
     prefix = os.fsencode(f"{DIGEST}=")
     return next((v[len(prefix) :].decode() for v in environ.split(b"\0") if v.startswith(prefix)), None)
+
+
+def is_worker(proc: Proc) -> bool:
+    """Whether SGLang named it so: a scheduler, a detokenizer, what lives as long as the server does.
+
+    One that has no name yet may be anything that Python spawned: a compiler, a resource tracker, a probe.
+    """
+    return "sglang::" in " ".join(proc.cmdline)

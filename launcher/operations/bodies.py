@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from launcher.backends.processes import SUPERVISOR, Proc, look
+from launcher.observe.running import is_worker
 from launcher.watch import Body, Process
 
 WATCH = "watch"
@@ -34,7 +35,7 @@ class Bodies:
             main = procs[0]
             before = self._known.get(name)
             kept = before[1] if before and before[0].started == main.started and before[0].pid == main.pid else ()
-            found[name] = (main, tuple(dict.fromkeys((*kept, *filter(_is_worker, procs[1:])))))
+            found[name] = (main, tuple(dict.fromkeys((*kept, *filter(is_worker, procs[1:])))))
             if compiler := _compiler(table.tree(procs)):
                 compiling[name] = compiler
         self._known, self._compiling = found, compiling
@@ -53,11 +54,6 @@ class Bodies:
                     compiling=self._compiling.get(name),
                 )
         return found
-
-
-def _is_worker(proc: Proc) -> bool:
-    """A scheduler, a detokenizer: what lives as long as the server does, unlike a compiler or a resource tracker."""
-    return "sglang::" in " ".join(proc.cmdline)
 
 
 def _compiler(procs: Iterable[Proc]) -> str | None:
