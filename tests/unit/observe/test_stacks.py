@@ -16,10 +16,10 @@ from ...deployments import until
 def test_a_stopped_process_is_told_stopped_and_py_spy_missed() -> None:
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as process:
         os.kill(process.pid, signal.SIGSTOP)
-        told = until(lambda: text if "state T" in (text := stack(process.pid, None)) else "")
+        told = until(lambda: text if "State:\tT" in (text := stack(process.pid, None)) else "")
         process.kill()
     assert "py-spy is not installed" in told
-    assert "State:\tT" in told
+    assert "state T" in told
     assert f"thread {process.pid} (python" in told
 
 

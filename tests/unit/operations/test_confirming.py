@@ -73,7 +73,7 @@ def one(tmp_path: Path, free_port: Callable[[], int]) -> Deployment:
         (
             ("--confirm", "30m"),
             "under supervisord nothing returns by itself: no timer of it would outlive a restart of the machine",
-            "--confirm needs the systemd backend; here: pdlaunch rollback -d one --to -1",
+            "--confirm needs the systemd backend; here: pdlaunch rollback --to -1",
         ),
     ],
 )
