@@ -42,9 +42,13 @@ def check(
 
 def plan(profile: ProfilePath, backend: BackendName = None, json: Json = False) -> int:
     """Show what `up` would do: services, ports, what changes, what restarts. Changes nothing."""
+    return _propose(profile, backend, confirm=False, json=json)
+
+
+def _propose(profile: Path, backend: str | None, *, confirm: bool, json: bool) -> int:
     from launcher.operations.planning import propose
 
-    proposal = propose(profile, backend=backend)
+    proposal = propose(profile, backend=backend, confirm=confirm)
     if json:
         print_json({"schema_version": 1, **views.proposal_data(proposal)})
         return 0
@@ -74,7 +78,7 @@ def up(
     """Start a deployment, or bring it to what the profile says now; waits until tokens come back."""
     seconds = _time(confirm) if confirm is not None else None
     if dry_run:
-        return plan(profile, backend, json)
+        return _propose(profile, backend, confirm=seconds is not None, json=json)
     from launcher.operations.up import up as bring_up
 
     began = time.monotonic()

@@ -74,12 +74,19 @@ def planned(profile: Path, *, backend: str | None = None) -> Planned:
     return Planned(resolve(checked.loaded, facts, backend=backend), checked.problems, digest)
 
 
-def propose(profile: Path, *, backend: str | None = None) -> Proposal:
-    """What `up` of the profile would do; raises InputError carrying every problem of a profile with errors."""
+def propose(profile: Path, *, backend: str | None = None, confirm: bool = False) -> Proposal:
+    """What `up` of the profile would do; raises InputError carrying every problem of a profile with errors.
+
+    With `confirm` it also raises InputError where the former generation could not return by itself.
+    """
     found = planned(profile, backend=backend)
     plan = found.plan
     store = Store(layout(plan.deployment))
     is_about(plan.deployment)
+    if confirm:
+        from launcher.operations.confirming import require_returnable
+
+        require_returnable(plan, store)
     current = store.current()
     before, damage = _before(store, current)
     move = find_move(plan, backend_of(plan, store.layout), store)[0]

@@ -75,6 +75,11 @@ def one(tmp_path: Path, free_port: Callable[[], int]) -> Deployment:
             "under supervisord nothing returns by itself: no timer of it would outlive a restart of the machine",
             "--confirm needs the systemd backend; here: pdlaunch rollback --to -1",
         ),
+        (
+            ("--confirm", "30m", "--dry-run"),
+            "under supervisord nothing returns by itself: no timer of it would outlive a restart of the machine",
+            "--confirm needs the systemd backend; here: pdlaunch rollback --to -1",
+        ),
     ],
 )
 def test_what_cannot_be_promised_is_refused(
