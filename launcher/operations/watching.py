@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import NoReturn, TypeAlias
+from typing import TypeAlias
 
 from launcher.errors import PdlaunchError
 from launcher.operations.looking import Looker
@@ -47,10 +47,10 @@ class Watcher:
         self._told = ""
         self.verdict: Verdict | None = None
 
-    def run(self) -> NoReturn:
-        """Watch until an exception ends it; what cannot be read is told once and tried again."""
+    def run(self) -> None:
+        """Watch until an exception ends it, or the deployment is forgotten; what cannot be read is tried again."""
         notify, ready, told = Notifier(), False, ""
-        while True:
+        while self._store.layout.state.is_dir():
             began = time.monotonic()
             try:
                 self.step()
@@ -64,6 +64,7 @@ class Watcher:
                 ready = True
             notify.status(_status(self.verdict) if not told else f"cannot look: {told}")
             time.sleep(max(0.0, began + _TICK - time.monotonic()))
+        self._say(f"{self._store.layout.deployment} was forgotten: there is nothing left to watch")
 
     def step(self) -> None:
         """Look at the processes, and where it is time or one of them is another also at everything else."""
