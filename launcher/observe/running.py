@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,9 +50,14 @@ def _digest(pid: int) -> str | None:
     return next((v[len(prefix) :].decode() for v in environ.split(b"\0") if v.startswith(prefix)), None)
 
 
-def is_worker(proc: Proc) -> bool:
-    """Whether SGLang named it so: a scheduler, a detokenizer, what lives as long as the server does.
+def named_workers(procs: Iterable[Proc], table: Mapping[int, Proc]) -> tuple[Proc, ...]:
+    """Those that SGLang named: schedulers, detokenizers, what lives as long as the server does.
 
-    One that has no name yet may be anything that Python spawned: a compiler, a resource tracker, a probe.
+    One without a name may be anything that Python spawned. One with its parent's name is a fork of it that has not
+    become another program yet, such as a compiler: its end is no death.
     """
-    return "sglang::" in " ".join(proc.cmdline)
+    return tuple(proc for proc in procs if _is_named(proc, table.get(proc.ppid)))
+
+
+def _is_named(proc: Proc, parent: Proc | None) -> bool:
+    return "sglang::" in " ".join(proc.cmdline) and (parent is None or parent.cmdline != proc.cmdline)

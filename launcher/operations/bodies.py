@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from launcher.backends.processes import SUPERVISOR, Proc, look
-from launcher.observe.running import is_worker
+from launcher.observe.running import named_workers
 from launcher.watch import Body, Process
 
 WATCH = "watch"
@@ -35,7 +35,7 @@ class Bodies:
             main = procs[0]
             before = self._known.get(name)
             kept = before[1] if before and before[0].started == main.started and before[0].pid == main.pid else ()
-            found[name] = (main, tuple(dict.fromkeys((*kept, *filter(is_worker, procs[1:])))))
+            found[name] = (main, tuple(dict.fromkeys((*kept, *named_workers(procs[1:], table)))))
             if compiler := _compiler(table.tree(procs)):
                 compiling[name] = compiler
         self._known, self._compiling = found, compiling

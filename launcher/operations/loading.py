@@ -15,7 +15,7 @@ from launcher.backends.protocol import Backend, Unit
 from launcher.errors import PdlaunchError
 from launcher.observe.http import Endpoint
 from launcher.observe.logs import Failure, Tail
-from launcher.observe.running import is_worker
+from launcher.observe.running import named_workers
 from launcher.operations.events import Event, Report
 from launcher.plan import Service
 from launcher.render import Layout
@@ -159,7 +159,7 @@ def _watch_children(loading: Loading, table: Table) -> None:
     if gone and procs:
         loading.tail.read()
         raise died(loading, loading.tail.failure, None, child=gone[0])
-    loading.workers |= frozenset(proc for proc in procs[1:] if is_worker(proc))
+    loading.workers |= frozenset(named_workers(procs[1:], table))
 
 
 def died(loading: Loading, failure: Failure | None, status: int | None, child: Proc | None = None) -> StartFailedError:

@@ -6,7 +6,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from launcher.observe.running import running
+from launcher.backends.processes import Proc
+from launcher.observe.running import named_workers, running
 from launcher.plan import DIGEST
 from launcher.plan.model import MARK
 
@@ -41,3 +42,20 @@ def test_services_are_told_from_each_other_and_from_other_deployments(tmp_path: 
             process.kill()
             process.wait()
     assert running(state) == {}
+
+
+def test_a_worker_is_what_sglang_named_and_no_fork_of_it() -> None:
+    def proc(pid: int, parent: int, *cmdline: str) -> Proc:
+        return Proc(pid=pid, ppid=parent, pgid=1, started=pid, service=None, cmdline=cmdline)
+
+    procs = [
+        proc(10, 1, "python", "-m", "sglang.launch_server"),
+        proc(11, 10, "sglang::data_parallel_controller"),
+        proc(12, 11, "sglang::scheduler_DP0"),
+        proc(13, 10, "sglang::detokenizer"),
+        proc(14, 12, "sglang::scheduler_DP0"),  # between fork and exec
+        proc(15, 12, "nvcc"),
+        proc(16, 10, "python", "-c", "from multiprocessing.spawn import spawn_main"),
+    ]
+    found = named_workers(procs[1:], {p.pid: p for p in procs})
+    assert [p.pid for p in found] == [11, 12, 13]
