@@ -8,8 +8,7 @@ from pathlib import Path
 
 from launcher.observe.running import running
 from launcher.operations.ports import taken
-from launcher.operations.presence import hold_is_alive
-from launcher.operations.replacing import replaceable
+from launcher.operations.presence import hold_is_alive, replaceable
 from launcher.plan import Plan, Service
 from launcher.render import Layout
 from launcher.store import Hold, holders, resources

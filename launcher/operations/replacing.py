@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from launcher.operations.arriving import stop_all
 from launcher.operations.confirming import forget
 from launcher.operations.driving import settle_boot
 from launcher.operations.events import Event, Report
 from launcher.operations.noting import settle
-from launcher.operations.presence import hold_is_alive
+from launcher.operations.presence import replaceable
 from launcher.plan import Plan
 from launcher.render import Layout
-from launcher.store import Hold, Store, holders, layout, resources, writer
+from launcher.store import Store, holders, layout, resources, writer
 
 
 def replace_holders(plan: Plan, place: Layout, report: Report, *, by: str, why: str | None) -> tuple[str, ...]:
@@ -38,9 +36,3 @@ def replace_holders(plan: Plan, place: Layout, report: Report, *, by: str, why: 
             stop_all(before, other, report)
             other.finish("done", by=by)
     return names
-
-
-def replaceable(held: Collection[Hold], place: Layout) -> tuple[str, ...]:
-    """The other deployments of this state folder that have some of `held` and run."""
-    theirs = [h for h in held if not h.of(place) and h.state == str(place.state.parent / h.deployment)]
-    return tuple(sorted({h.deployment for h in theirs if hold_is_alive(h)}))

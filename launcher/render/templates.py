@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from typing import TYPE_CHECKING, Any
 
 from launcher.render import quoting
 from launcher.shipped import shipped
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 
 @cache
 def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # most commands fill no template
+
     environment = Environment(
         loader=FileSystemLoader(shipped("templates")),
         undefined=StrictUndefined,
