@@ -27,7 +27,7 @@ def main() -> None:
         sys.stdout.write(f"pdlaunch {__version__}\n")
         return
     # A command makes many objects while it loads and lets go of few: collecting all the time costs it a tenth.
-    gc.set_threshold(50_000)
+    gc.set_threshold(150_000)
     # Looking for plug-ins of pydantic's reads the metadata of every installed package; we have none.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from launcher.cli.app import run
