@@ -29,6 +29,7 @@ def activate_script(plan: Plan) -> RenderedFile:
         ready=names.ready_unit(plan.deployment),
         rejoin=names.rejoin_unit(plan.deployment),
         boot=lasting.boot_unit(plan.deployment),
+        returns=lasting.return_timer(plan.deployment),
         unit=partial(names.service_unit, plan.deployment),
     )
     return RenderedFile(text, 0o555)

@@ -89,6 +89,16 @@ def test_a_restart_of_manager_and_machine_puts_nothing_off(box: Box, served: Dep
     assert late.stderr.startswith("error: too late: generation 2 was left")
 
 
+def test_what_somebody_activates_by_hand_after_a_boot_stays(box: Box, served: Deployment) -> None:
+    box.pdlaunch("up", served.profile, "--confirm", LONG)
+    box.reboot()
+    until(lambda: serves(box, 1), "a boot brings back the former one")
+    box.run("/bin/bash", served.store.layout.generation(2) / "activate")
+    assert serves(box, 2)
+    assert (boots(box), status(box)["returns_to"]) == ("2", None)
+    assert box.systemctl("list-timers", "--all", "--no-legend", "pd-one-return.timer") == ""
+
+
 def test_one_that_expires_while_the_machine_is_off_returns_at_boot(box: Box, served: Deployment) -> None:
     box.pdlaunch("up", served.profile, "--confirm", SHORT)
     box.shut_down()

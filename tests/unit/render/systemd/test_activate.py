@@ -13,7 +13,7 @@ import pytest
 from launcher.plan import Plan
 from launcher.render import Layout, render
 from launcher.render.systemd import placed, templates
-from launcher.render.systemd.lasting import boot_text, boot_unit
+from launcher.render.systemd.lasting import boot_text, boot_unit, return_timer
 from launcher.store import Store
 
 from .making import shipped_plan
@@ -204,3 +204,29 @@ def test_nothing_is_touched_where_a_file_is_not_as_recorded(machine: Machine) ->
     assert "generation 1 is not as it was recorded" in done.stderr
     assert asked == []
     assert not machine.units.exists()
+
+
+@pytest.mark.parametrize(("words", "stays"), [((), False), (("--boot",), True)])
+def test_only_by_hand_it_withdraws_what_was_to_be_confirmed(
+    machine: Machine, words: tuple[str, ...], stays: bool
+) -> None:
+    generation = machine.generation()
+    note = machine.layout.state / "unconfirmed.json"
+    note.write_text("{}")
+    done, asked = machine.activate(generation, *words)
+    assert done.returncode == 0, done.stderr
+    timer = return_timer(machine.plan.deployment)
+    assert (note.exists(), any("disable" in line and timer in line for line in asked)) == (stays, not stays)
+
+
+@pytest.mark.parametrize("backend", ["systemd", "supervisord"])
+@pytest.mark.parametrize("words", [("--help",), ("--bogus",), ("--boot", "more"), ("",) * 2])
+def test_words_it_does_not_know_change_nothing(machine: Machine, words: tuple[str, ...], backend: str) -> None:
+    generation = machine.generation(machine.plan.model_copy(update={"backend": backend}))
+    done = subprocess.run(
+        ["/bin/bash", str(generation / "activate"), *words], check=False, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("usage: ")
+    assert not machine.units.exists()
+    assert not (machine.layout.state / "current").exists()
