@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from launcher.plan import Plan
 from launcher.watch.floors import Floors, limits
+from launcher.watch.leftovers import Leftovers
 from launcher.watch.sample import Look, Server
 from launcher.watch.scene import Member, Scene
 from launcher.watch.signatures import findings
@@ -32,6 +33,7 @@ class Judge:
         self._members.pop("router", None)
         self._patience, self._interval = patience, interval
         self._floors = Floors(limits(plan))
+        self._leftovers = Leftovers({s.name: s.role for s in plan.services})
         self._tracks: Mapping[str, Track] = {}
         self._last: Look | None = None
         self._now = 0.0
@@ -47,7 +49,8 @@ class Judge:
         self._tracks = {name: self._followed(name, server) for name, server in look.servers.items()}
         self._floors.take(self._last, look, self._now)
         self._last = look
-        scene = Scene(look, self._now, self._members, self._tracks, self._patience, self._floors)
+        left = self._leftovers.take(look.servers)
+        scene = Scene(look, self._now, self._members, self._tracks, self._patience, self._floors, left)
         found = self._dated(findings(scene))
         services = {name: self._service(name, scene, found) for name in self._members}
         return Verdict(look.time, look.generation, _state(services.values(), found), services, found)

@@ -34,6 +34,8 @@ class Scene:
     asked: float
     """Seconds without progress after which a server counts as hung."""
     floors: Floors
+    leftovers: Mapping[str, int]
+    """Requests of each server that only wait for a time-out, since their other half is gone."""
 
     def of(self, *roles: str) -> Iterator[tuple[Member, Server, Track]]:
         """The servers of these roles that have a process and have been ready."""

@@ -29,7 +29,7 @@ def find(scene: Scene) -> Iterator[Finding]:
         role = others[0][0].role
         for member, server, track in ours:
             ago = track.idle_for(scene.now)
-            between = sum(rank.between for rank in server.ranks)
-            if between and ago >= _LONGER * track.patience(scene.asked):
+            between = sum(rank.between for rank in server.ranks) - scene.leftovers.get(member.name, 0)
+            if between > 0 and ago >= _LONGER * track.patience(scene.asked):
                 words = f"{requests(between)} {where} for {span(ago)}, and {role} is idle: it knows nothing of them"
                 yield scene.found(NAME, "hung", member.name, words, ago, scene.names(role))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from launcher.watch import Process, Spread
 from launcher.watch.signatures import SIGNATURES
 
-from .making import Watching, body, front, pair, told
+from .making import Watching, body, front, pair, server, told
 
 
 def test_every_signature_says_where_it_was_met() -> None:
@@ -150,6 +150,20 @@ def test_bytes_that_move_are_progress() -> None:
     for step in range(40):
         watching.count("prefill-0", moved_mb=float(step // 4))
         assert watching.look().findings == ()
+
+
+def test_what_a_restarted_decode_cannot_know_is_no_hang_but_what_comes_after_is() -> None:
+    watching = Watching()
+    watching.say("prefill-0", inflight=2)
+    watching.say("decode-0", running=2)
+    watching.look()
+    watching.look(changing="restart, by watch")
+    watching.servers["decode-0"] = server(pid=210)
+    assert watching.wait(60).findings == (), "two requests of the decode that was killed"
+    watching.say("prefill-0", inflight=1)
+    assert watching.wait(40).findings == (), "one of them timed out"
+    watching.say("prefill-0", inflight=2)
+    assert told(watching.wait(40)) == {"lost-half": "prefill-0"}
 
 
 def test_a_decode_that_knows_nothing_of_what_is_in_flight() -> None:
