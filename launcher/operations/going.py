@@ -25,6 +25,7 @@ from launcher.operations.moving import Move
 from launcher.operations.noting import Note, is_full, noted
 from launcher.operations.ports import require_free, verify_owners
 from launcher.operations.proving import Proven, prove
+from launcher.operations.secret_files import troubles
 from launcher.operations.surveying import etas
 from launcher.plan import Plan, Service
 from launcher.store import Event as JournalEvent
@@ -71,6 +72,8 @@ def go(
     plan = generation.plan
     began = time.monotonic()
     services = _services(plan, found.start)
+    for secret, what, _ in troubles(services):  # the way back is not refused, but its failure is foreseen
+        report(Event("secrets", f"{secret.name}: {secret.file} {what}; what needs it will not start"))
     require_free(services, {proc.pid for name in found.stop for proc in now[name].processes})
     if generation.number != store.current():
         store.require_room()  # for the pointer and the backend's files: before anything is stopped

@@ -23,6 +23,7 @@ from launcher.operations.newer_packages import newer_packages
 from launcher.operations.presence import hold_is_alive
 from launcher.operations.replacing import replace_holders
 from launcher.operations.rollback import return_to
+from launcher.operations.secret_files import require_secrets
 from launcher.operations.starting import Start, start_of
 from launcher.operations.status import status
 from launcher.operations.subject import is_about
@@ -70,6 +71,7 @@ def up(
     place = layout(plan.deployment)
     is_about(plan.deployment)
     backend_of(plan, place).require()
+    require_secrets(plan.services)
     report(Event("checked", start.summary, seconds=time.monotonic() - began))
     by = who()
     with interruptible(), writer(place, "up", by, why):

@@ -56,6 +56,7 @@ def test_what_crashes_on_the_way_is_undone_too(agg: Deployment) -> None:
     """The first generation's server can no longer start, though nothing of the generation was touched."""
     secret = agg.folder / "token"
     secret.write_text("x")
+    secret.chmod(0o600)
     agg.settings["engine"]["secrets"] = {"HF_TOKEN": str(secret)}
     agg.up()
     del agg.settings["engine"]["secrets"]
