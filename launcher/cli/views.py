@@ -26,7 +26,7 @@ def proposal(found: Proposal) -> str:
     against = f"against generation {found.against}" if found.against is not None else "nothing was started yet"
     parts = [f"{plan.deployment}, {against}", "", table([("service", "gpus", "ports", "restart"), *_services(found)])]
     if found.changes:
-        parts += ["", "change", *(_change(change) for change in found.changes)]
+        parts += ["", "change", *_changes(found.changes)]
     elif found.damage:
         parts += ["", f"what changes cannot be told: {found.damage}"]
     elif found.against is not None:
@@ -70,6 +70,22 @@ def _restart(found: Proposal, name: str) -> str:
     if name in found.move.keep:
         return "no"
     return "yes" if name in found.move.stop else "starts"
+
+
+_MOST_FILES = 10
+"""Source files that a plan names one by one."""
+
+
+def _changes(changes: Sequence[Change]) -> list[str]:
+    files = [change for change in changes if change.kind == "source"]
+    lines = [_change(change) for change in changes if change.kind != "source"]
+    lines += [f"  {change.subject}  {_how(change)}" for change in files[:_MOST_FILES]]
+    more = len(files) - _MOST_FILES
+    return lines + ([f"  and {more:,} more source files"] if more > 0 else [])
+
+
+def _how(change: Change) -> str:
+    return "new" if change.before is None else "gone" if change.after is None else "edited"
 
 
 def _change(change: Change) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from launcher.engines.manifest import manifest
+from launcher.engines.manifest import Manifest, manifest
 from launcher.errors import PdlaunchError, Problem
 from launcher.operations.checking import check, sound
 from launcher.operations.driving import backend_of
@@ -32,6 +33,9 @@ class Planned:
     """Warnings: errors stop before."""
     snapshot: str | None
     """Digest of the engine's source."""
+    manifest: Manifest | None = None
+    """The source's files, where it lies here."""
+    roots: Mapping[str, Path] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +71,11 @@ def planned(profile: Path, *, backend: str | None = None) -> Planned:
     checked = check(profile, backend=backend)
     sound(checked)
     place = layout(checked.loaded.profile.name)
-    digest = None
-    if checked.roots:
-        digest = manifest(checked.roots, cache=place.cache / f"hashes-{place.deployment}.json").digest
+    source = manifest(checked.roots, cache=place.cache / f"hashes-{place.deployment}.json") if checked.roots else None
+    digest = source.digest if source else None
     facts = checked.facts.model_copy(update={"snapshot": digest})
-    return Planned(resolve(checked.loaded, facts, backend=backend), checked.problems, digest)
+    plan = resolve(checked.loaded, facts, backend=backend)
+    return Planned(plan, checked.problems, digest, source, checked.roots)
 
 
 def propose(profile: Path, *, backend: str | None = None, confirm: bool = False) -> Proposal:
@@ -94,7 +98,7 @@ def propose(profile: Path, *, backend: str | None = None, confirm: bool = False)
     eta = max((known[name] for name in move.start if name in known), default=None)
     way = obstacles(plan, store.layout, move.start)
     proven = proven_before(store, plan)
-    return Proposal(plan, found.problems, current, _changes(before, plan), move, eta, proven, way, damage)
+    return Proposal(plan, found.problems, current, _changes(before, found, store), move, eta, proven, way, damage)
 
 
 def _before(store: Store, current: int | None) -> tuple[Plan | None, str | None]:
@@ -105,9 +109,10 @@ def _before(store: Store, current: int | None) -> tuple[Plan | None, str | None]
         return None, error.message
 
 
-def _changes(before: Plan | None, plan: Plan) -> tuple[Change, ...]:
+def _changes(before: Plan | None, found: Planned, store: Store) -> tuple[Change, ...]:
     if before is None:
         return ()
-    from launcher.compare import changes
+    from launcher.operations.planned_changes import Source, planned_changes  # a first plan compares nothing
 
-    return changes(before, plan)
+    source = Source(found.manifest, found.roots) if found.manifest else None
+    return planned_changes(before, found.plan, source, store.layout)
