@@ -9,7 +9,7 @@ from launcher.backends.protocol import Backend
 from launcher.errors import PdlaunchError
 from launcher.observe.running import running
 from launcher.operations.booting import settle_next_boot
-from launcher.operations.confirming import leave_unconfirmed
+from launcher.operations.confirming import keep_unconfirmed, leave_unconfirmed
 from launcher.operations.driving import backend_of, stop_others, without_plan
 from launcher.operations.events import Event, Report
 from launcher.operations.going import Arrived, UnwrittenError, go
@@ -47,8 +47,9 @@ def arrive(
     plan = generation.plan
     driver = backend_of(plan, store.layout)
     as_adopted = bool(waiting(store))
+    came_from = store.current()
     note = Note(store, report)
-    note.begin(operation, from_generation=store.current(), to_generation=generation.number, by=by, why=why)
+    note.begin(operation, from_generation=came_from, to_generation=generation.number, by=by, why=why)
     driver.tell(f"{operation} by {by}: generation {generation.number}{f', {why}' if why else ''}")
     found = None
     try:
@@ -64,6 +65,8 @@ def arrive(
         driver.tell(f"{operation} {outcome}: {str(error) or 'told to stop'}; {said}", bad=True)
         note.finish(outcome, by=by, why=str(error) or why, untouched=untouched)
         raise
+    if operation == "rollback" and came_from != generation.number:
+        noted(report, lambda: keep_unconfirmed(store, generation.number, by=by, why=why))
     settle_next_boot(generation, store, report, back=operation == "rollback" and not as_adopted)
     note.finish("done", by=by, why=why)
     driver.tell(f"{operation} done: generation {generation.number} serves, {arrived.proven}")

@@ -125,6 +125,14 @@ def leave_unconfirmed(store: Store, arrived: int, *, by: str, why: str | None) -
         forget(store)
 
 
+def keep_unconfirmed(store: Store, arrived: int, *, by: str, why: str | None) -> None:
+    """After somebody went back to what had been left unconfirmed: that confirms it, and no timer takes it back."""
+    note = unconfirmed(store.layout)
+    if note is not None and note.generation == arrived:
+        store.journal.append(JournalEvent(what=CONFIRMED, by=by, why=why, generation=arrived))
+        forget(store)
+
+
 def confirm(store: Store, report: Report, *, why: str | None = None) -> Confirmed:
     """Keep the generation that runs: nothing returns by itself, and a boot brings it back.
 

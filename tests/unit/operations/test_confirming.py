@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from launcher.errors import InputError, PdlaunchError
-from launcher.operations.confirming import must_wait, waiting_for
+from launcher.operations.confirming import CONFIRMED, keep_unconfirmed, must_wait, waiting_for
 from launcher.store import Event, Store
 from launcher.store.unconfirmed import NAME, Unconfirmed, remove_unconfirmed, unconfirmed, write_unconfirmed
 
@@ -58,6 +58,15 @@ def test_a_note_that_somebody_edited_is_told(served: Store) -> None:
     (served.layout.state / NAME).write_text("{}")
     with pytest.raises(PdlaunchError, match="was edited and says no longer what is to be confirmed"):
         waiting_for(served)
+
+
+def test_going_back_to_what_was_left_confirms_it(served: Store) -> None:
+    write_unconfirmed(served.layout, note(2))
+    keep_unconfirmed(served, 1, by="anna", why=None)
+    assert unconfirmed(served.layout) == note(2)
+    keep_unconfirmed(served, 2, by="anna", why="it was good")
+    assert unconfirmed(served.layout) is None
+    assert served.journal.events()[-1].what == CONFIRMED
 
 
 @pytest.fixture
