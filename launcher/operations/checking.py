@@ -59,7 +59,9 @@ def check(path: Path, *, backend: str | None = None, against: str | None = None)
     engine = knobs_at(against) if against is not None else engine
     today = dt.datetime.now().astimezone().date()
     known = Known(catalogue(cache_dir() / "knobs"), engine, gathered.facts.machine.gpus or (), today)
-    judged = [*check_names(loaded, engine, router), *check_values(loaded, engine, router)] if engine else []
+    judged = (
+        [*check_names(loaded, engine, router, known.catalogue), *check_values(loaded, engine, router)] if engine else []
+    )
     told = [*examined.problems, *map(loaded.problem, gathered.findings), *judge_profile(loaded), *judged]
     problems = waive(loaded, [*told, *check_declared(loaded, known, told)], today)
     facts = gathered.facts.model_copy(update={"negatable": _negatable(loaded, engine)})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 
 from launcher.errors import Problem
@@ -15,12 +15,16 @@ _NO_EFFECT = {"unread", "read-as", "tests-only", "removed", "renamed"}
 """Remarks on a declared variable after which setting it is a mistake; the others depend on the machine."""
 
 
-def check_names(loaded: Loaded, knobs: EngineKnobs, router: EngineKnobs | None = None) -> list[Problem]:
+def check_names(
+    loaded: Loaded, knobs: EngineKnobs, router: EngineKnobs | None = None, declared: Iterable[str] = ()
+) -> list[Problem]:
     """Names that the engine (or the router) refuses, does not know, or has under another name now.
 
-    `knobs` are the engine's, `router` the router's; without the latter its flags are not judged. Pure.
+    `knobs` are the engine's, `router` the router's; without the latter its flags are not judged. `declared` has the
+    names that a catalogue knows, which may have been meant as well. Pure.
     """
     findings: list[Finding] = []
+    others = [name for name in (*loaded.profile.knobs, *declared) if is_engines_own(name)]
     for path, level in levels(loaded.profile):
         known = router if path == ("router",) else knobs
         for name in level.args:
@@ -30,7 +34,7 @@ def check_names(loaded: Loaded, knobs: EngineKnobs, router: EngineKnobs | None =
         for name in level.env:
             here = (*path, "env", name)
             if name not in loaded.profile.knobs:
-                findings += variable_name(here, name, loaded.lines.spelled(*here) or "...", knobs)
+                findings += variable_name(here, name, loaded.lines.spelled(*here) or "...", knobs, others)
     return [loaded.problem(finding) for finding in findings]
 
 
@@ -83,8 +87,10 @@ def _instead(flag: Flag) -> str | None:
     return f"{name}: {value}" if equals else name.replace(" ", ": ", 1)
 
 
-def variable_name(here: KeyPath, name: str, value: str, knobs: EngineKnobs) -> Iterator[Finding]:
-    """What is wrong with a variable of this name; `value` as it would be written."""
+def variable_name(
+    here: KeyPath, name: str, value: str, knobs: EngineKnobs, others: Iterable[str] = ()
+) -> Iterator[Finding]:
+    """What is wrong with a variable of this name; `value` as it would be written, `others` what else may be meant."""
     legacy = next((prefix for prefix in knobs.legacy_prefixes if name.startswith(prefix)), None)
     if name not in knobs.env and compiled_at(knobs, name):
         return  # nobody has to declare it in Python for a library to read it
@@ -97,10 +103,10 @@ def variable_name(here: KeyPath, name: str, value: str, knobs: EngineKnobs) -> I
         yield from _known(here, knob, value)
     # Who reads what is known only of a harvest that went through the whole tree; others' names are not the engine's.
     elif knobs.whole and is_engines_own(name) and not read_by_pattern(name, knobs):
-        yield from _unknown(here, name, value, knobs)
+        yield from _unknown(here, name, value, knobs, others)
 
 
-def _unknown(here: KeyPath, name: str, value: str, knobs: EngineKnobs) -> Iterator[Finding]:
+def _unknown(here: KeyPath, name: str, value: str, knobs: EngineKnobs, others: Iterable[str]) -> Iterator[Finding]:
     engine = f"{knobs.engine} {knobs.version or ''}".strip()
     place = knobs.mentions.get(name)
     only = f" (only mentioned, {place})" if place else ""
@@ -109,7 +115,7 @@ def _unknown(here: KeyPath, name: str, value: str, knobs: EngineKnobs) -> Iterat
         error = f"{engine} neither declares nor reads it{only}; {opposite} says the opposite"
         yield Finding(here, error, _turned(opposite, value))
         return
-    near = nearest(name, knobs.env)
+    near = nearest(name, {*knobs.env, *(other for other in others if other != name)})
     meant = f"; did you mean {' or '.join(near)}?" if near else ""
     write = f"{near[0]}: {value}" if near else f"{DELETE}, or declare {name} under `knobs`"
     yield Finding(here, f"{engine} neither declares nor reads it{only}{meant}", write)

@@ -167,3 +167,8 @@ def test_a_name_that_says_the_opposite_is_proposed_with_the_opposite_value(
     assert variable.write == f"SGLANG_ENABLE_CHECK: {turned}"
     assert told(f"{{args: {{enable-cache: {value}}}}}").write == f"disable-cache: {turned}"
     assert "opposite" not in told(f"{{env: {{SGLANG_DISABLE_TIME: {value}}}}}").error
+
+
+def test_a_name_that_only_a_catalogue_knows_may_have_been_meant(tmp_path: Path) -> None:
+    profile = loaded(tmp_path, "{env: {SGLANG_FORKED_NOB: 1}}")
+    assert only(check_names(profile, KNOBS, None, ["SGLANG_FORKED_KNOB"])).write == "SGLANG_FORKED_KNOB: 1"
