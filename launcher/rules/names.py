@@ -94,8 +94,8 @@ def variable_name(
     legacy = next((prefix for prefix in knobs.legacy_prefixes if name.startswith(prefix)), None)
     if name not in knobs.env and compiled_at(knobs, name):
         return  # nobody has to declare it in Python for a library to read it
-    if legacy is not None:
-        full = knobs.legacy_prefixes[legacy] + name.removeprefix(legacy)
+    full = knobs.legacy_prefixes[legacy] + name.removeprefix(legacy) if legacy else ""
+    if full in knobs.env and name not in knobs.env:  # some are read under the old name itself, and some are no name
         yield Finding(here, f"the old spelling: at the start it overwrites {full}", f"{full}: {value}")
         return
     knob = knobs.env.get(name)
