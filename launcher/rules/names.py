@@ -115,10 +115,22 @@ def _unknown(here: KeyPath, name: str, value: str, knobs: EngineKnobs, others: I
         error = f"{engine} neither declares nor reads it{only}; {opposite} says the opposite"
         yield Finding(here, error, _turned(opposite, value))
         return
-    near = nearest(name, {*knobs.env, *(other for other in others if other != name)})
+    near = _near(name, set(others), knobs)
     meant = f"; did you mean {' or '.join(near)}?" if near else ""
     write = f"{near[0]}: {value}" if near else f"{DELETE}, or declare {name} under `knobs`"
     yield Finding(here, f"{engine} neither declares nor reads it{only}{meant}", write)
+
+
+def _near(name: str, others: set[str], knobs: EngineKnobs) -> tuple[str, ...]:
+    """What may have been meant, best what has an effect; nothing for a name that is known from elsewhere."""
+    if name in others:
+        return ()
+    useful = {other for other, knob in knobs.env.items() if _has_effect(knob)}
+    return nearest(name, useful | others) or nearest(name, knobs.env)
+
+
+def _has_effect(knob: EnvKnob) -> bool:
+    return not knob.replaced_by and not any(remark.code in _NO_EFFECT for remark in knob.remarks)
 
 
 def _turned(name: str, value: str) -> str:
